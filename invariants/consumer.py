@@ -7,13 +7,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from groupcheck.model.engine import goal, invariant, step_invariant, view
+from groupcheck.model.engine import (
+    always_possible,
+    goal,
+    invariant,
+    settles,
+    step_invariant,
+    view,
+)
 from groupcheck.model.protocol.consumer import heartbeats
 from groupcheck.model.protocol.consumer.client import Client, Member
-from groupcheck.model.protocol.consumer.memory import Core, Seat, State, Timer
+from groupcheck.model.protocol.consumer.memory import Core, Previous, Seat, State, Timer
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Tag, idle
+from groupcheck.model.protocol.consumer.plans import NAMED
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.consumer.votes import NAMES, preferred
 from groupcheck.model.protocol.family import CONSUMER
+from groupcheck.model.protocol.faults import Budget
 
 Claim = tuple[int, int]
 
@@ -113,11 +123,12 @@ def member_holds_what_it_was_given(a: Annotated[Claim, "claim[i]"]) -> bool:
     source="KIP-848; kafka-tlaplus ValidStableGroupState",
     broken="a member counts as stable, but does not have its target",
 )
-def stable_member_has_its_target(core: Core, seat: Seat | None) -> bool:
+def stable_member_has_its_target(core: Core, seat: Seat | None, scope: ConsumerScope) -> bool:
     """A member that is stable at the epoch of the target has the target, and nothing to revoke."""
     if seat is None or core.pending or not seat.current or seat.state != State.STABLE:
         return True
-    return not seat.revoking and seat.assigned == seat.target & seat.subscribed
+    wanted = seat.topics if scope.release.drops_topics else scope.everything
+    return not seat.revoking and seat.assigned == seat.target & wanted
 
 
 @invariant(
@@ -142,7 +153,8 @@ def member_knows_its_assignment(seat: Seat | None, client: Client, link: Link) -
     heard = idle(link) and link.late is None and link.tag == Tag.CURRENT and not client.full
     if seat is None or seat.parked or not client.beats or not heard:
         return True
-    return client.state == Member.JOINING or client.target == seat.assigned
+    on_its_way = client.state in (Member.JOINING, Member.PREPARE_LEAVING)
+    return on_its_way or client.target == seat.assigned
 
 
 @invariant(
@@ -211,7 +223,7 @@ def empty_group_is_at_its_target(core: Core, scope: ConsumerScope) -> bool:
 def member_may_begin_anew(before: Any, after: Any, scope: ConsumerScope) -> bool:
     """From Kafka 4.2 on, a dynamic member may join again at any time."""
     link = before.link
-    joins = link.request is not None and link.request.kind == Kind.JOIN
+    joins = _joins(link)
     if not joins or link.static or before.seat is None or not scope.release.rejoins:
         return True
     return bool(after.link.accepted)
@@ -229,9 +241,156 @@ def return_moves_nothing(before: Any, after: Any) -> bool:
     """A static member that comes back with its topics gets what it had, without a rebalance."""
     if before.seat is None or not before.seat.parked or after.seat.parked:
         return True
-    same = after.seat.subscribed == before.seat.subscribed
+    same = _subscribes(after.seat) == _subscribes(before.seat)
     moved = after.core.pending and not before.core.pending and not before.core.stale
     return after.seat.assigned == before.seat.assigned and not (same and moved)
+
+
+def _joins(link: Link) -> bool:
+    """Is there a join, whose assignor the broker has?"""
+    request = link.request
+    known = request is not None and request.assignor in (None, *NAMES)
+    return known and request is not None and request.kind == Kind.JOIN
+
+
+def _subscribes(seat: Seat) -> tuple[int, int, bool, str]:
+    """What could change the plan."""
+    return seat.subscribed, seat.pattern, seat.unresolved, seat.assignor
+
+
+@step_invariant(
+    "core",
+    "seat",
+    "link",
+    rules=(heartbeats.consumer_heartbeat.name,),
+    source="KIP-848, group epoch",
+    broken="a heartbeat that changes nothing rebalances the group",
+    of=CONSUMER,
+)
+def heartbeat_moves_nothing(before: Any, after: Any) -> bool:
+    """A heartbeat of a member that changes nothing needs no other target.
+
+    Why: each target makes all members follow it, and the next heartbeat would do the same.
+    """
+    if before.core.pending or before.core.stale or before.seat is None or before.seat.parked:
+        return True
+    same = _subscribes(after.seat) == _subscribes(before.seat)
+    return not (same and after.link.accepted and after.core.pending)
+
+
+@step_invariant(
+    "core",
+    "link",
+    rules=(heartbeats.consumer_heartbeat.name,),
+    source="KAFKA-20434",
+    broken="members name another assignor, and the plan of the former one stays",
+    of=CONSUMER,
+)
+def votes_are_followed(before: Any, after: Any, scope: ConsumerScope) -> bool:
+    """From Kafka 4.4 on, the group is rebalanced once most members name another assignor."""
+    if not scope.release.follows_votes or scope.assignor != NAMED:
+        return True
+    same = preferred(before.core.votes) == preferred(after.core.votes)
+    return same or bool(after.core.pending)
+
+
+@step_invariant(
+    "seat",
+    "link",
+    rules=(heartbeats.consumer_heartbeat.name,),
+    source="KAFKA-20601",
+    broken="a full group turns away the successor of its own static member, for good",
+    of=CONSUMER,
+)
+def successor_is_admitted(before: Any, after: Any, scope: ConsumerScope) -> bool:
+    """From Kafka 4.4 on, the successor of a static member comes in, however full the group is."""
+    away = before.seat is not None and before.seat.parked
+    if not away or not _joins(before.link) or not scope.release.admits_successor:
+        return True
+    return bool(after.link.accepted)
+
+
+@invariant(
+    of=CONSUMER,
+    source="KIP-848, subscribed topics",
+    broken="a member is given partitions of topics that it does not read: nobody consumes them",
+)
+def given_can_be_consumed(seat: Seat | None, link: Link, scope: ConsumerScope) -> bool:
+    """A member is given only what its process subscribes to, as its heartbeats say.
+
+    Why: it does not ask for the other topics, and nobody else may get their partitions.
+    """
+    if seat is None or seat.parked or not scope.patterns or not scope.release.drops_topics:
+        return True
+    names, pattern = link.wants
+    silent = not names | pattern
+    return silent or not seat.assigned & ~(names | pattern)
+
+
+@invariant(
+    of=CONSUMER,
+    source="KAFKA-19431",
+    broken="a member keeps partitions of topics that it does not subscribe to any more",
+)
+def assigned_is_subscribed(seat: Seat | None, scope: ConsumerScope) -> bool:
+    """From Kafka 4.2 on, a member has nothing of topics that it does not subscribe to."""
+    return seat is None or not scope.release.drops_topics or not seat.assigned & ~seat.topics
+
+
+@invariant(
+    of=CONSUMER,
+    source="KAFKA-20641",
+    broken="a static member is away, and counts as one that has something to revoke",
+)
+def parked_member_revokes_nothing(seat: Seat | None) -> bool:
+    """A static member that is away has nothing to revoke, and its state says so."""
+    return seat is None or not seat.parked or seat.state != State.UNREVOKED
+
+
+@invariant(
+    of=CONSUMER,
+    source="KAFKA-19974",
+    broken="a member that has something to revoke gets an epoch that is that of no target",
+)
+def revoking_keeps_the_epoch(seat: Seat | None, scope: ConsumerScope) -> bool:
+    """From Kafka 4.2 on, a member that has something to revoke stays at its epoch.
+
+    Why: otherwise two members may have one partition at one epoch, one after the other.
+    """
+    if seat is None or seat.state != State.UNREVOKED or not scope.release.keeps_epoch:
+        return True
+    return seat.previous == Previous.SAME
+
+
+@invariant(
+    of=CONSUMER,
+    source="KIP-1251",
+    broken="a commit of what a member had before its epoch grew would be refused (113)",
+)
+def commit_is_not_fenced(seat: Seat | None, client: Client, link: Link, scope: Any) -> bool:
+    """From Kafka 4.3 on, a member that has not heard of its new epoch may commit what it keeps."""
+    if seat is None or seat.parked or link.tag != Tag.PREVIOUS or not scope.release.keeps_given:
+        return True
+    return not client.holds & seat.owned & seat.fresh
+
+
+@step_invariant(
+    "core",
+    "seat",
+    "link",
+    rules=(heartbeats.reconcile_member.name,),
+    source="KAFKA-19449",
+    broken="a member waits for a partition that nobody but itself has",
+    of=CONSUMER,
+)
+def waits_for_others(before: Any, after: Any, scope: ConsumerScope) -> bool:
+    """From Kafka 4.2 on, a member that waits does so for what another member has."""
+    new = after.seat
+    undone = before.link.undo is not None
+    if undone or new.state != State.UNRELEASED or not scope.release.keeps_own:
+        return True
+    lacks = new.target & new.topics & ~new.assigned
+    return bool(lacks & before.core.held & ~before.seat.owned)
 
 
 @goal("all i", of=CONSUMER)
@@ -252,3 +411,34 @@ def waits_for_a_partition(seat: Seat | None) -> bool:
 def has_to_revoke(seat: Seat | None) -> bool:
     """A member has to give up a partition."""
     return seat is not None and seat.state == State.UNREVOKED
+
+
+@view(of=CONSUMER)
+def arrived(core: Core, seat: Seat | None, client: Client) -> bool:
+    """Has a process its target, or has it failed for good?"""
+    if client.state == Member.FATAL:
+        return True
+    settled = seat is not None and seat.current and seat.state == State.STABLE
+    has = seat is not None and client.done and client.holds == seat.assigned
+    return not core.pending and settled and has and client.state == Member.STABLE
+
+
+@always_possible("all i", source="KIP-848; protocol: M1, M4", of=CONSUMER)
+def can_converge(budget: Budget, at_target: Annotated[bool, "arrived[i]"]) -> bool:
+    """From every state in which no more faults come, some way leads to a group in which every
+    process has its target.
+
+    Exempt is a process that has failed for good. Why: a member that is gone is removed when its
+    session ends, the others give up by heartbeats what is not theirs, and are given the rest.
+    """
+    return at_target or budget.any > 0 or budget.left != ()
+
+
+@settles(source="KIP-848; protocol: M1", of=CONSUMER)
+def group_converges(at_target: Annotated[bool, "arrived[i]"]) -> bool:
+    """Once faults stop, every process comes to its target and keeps it.
+
+    Why: each heartbeat leads on, nobody waits for a process that is gone, and only faults change
+    the target after the last process has joined.
+    """
+    return at_target

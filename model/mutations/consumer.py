@@ -6,53 +6,47 @@ that field otherwise in the rules that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import attrs
+from attrs import frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.mutations.twists import Twists, Values, after, reads
 from groupcheck.model.protocol.consumer import client, client_faults, heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import State, Timer
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA
+from groupcheck.model.protocol.consumer.releases import RELEASES, Release
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 from groupcheck.model.protocol.family import CONSUMER
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import rewritten
 
-Twists = Mapping[str, Callable[[Rule], Rule]]
-Values = dict[str, Any]
+
+@frozen
+class _Ruled(ConsumerScope):
+    """A scope with some rules of other versions."""
+
+    others: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def release(self) -> Release:
+        return attrs.evolve(RELEASES[self.kafka], **dict(self.others))
 
 
-def _reads(*rules: Rule, **reading: Any) -> Twists:
-    """These rules see a scope with another reading."""
+def _rules(rule: Rule, **others: bool) -> Twists:
+    """This rule goes by these rules of other versions."""
 
     @cache
     def other(scope: Any) -> Any:
-        return attrs.evolve(scope, **reading)
-
-    def twist(rule: Rule) -> Rule:
-        def call(*given: Any) -> Any:
-            *slots, scope = given
-            return rule.call(*slots, other(scope))
-
-        return rewritten(rule, call)
-
-    return {rule.name: twist for rule in rules}
-
-
-def _after(rule: Rule, change: Callable[[Values, str, Values], Values]) -> Twists:
-    """The rule leaves other values: `change` takes those before, the label, those after."""
+        return _Ruled(**attrs.asdict(scope, recurse=False), others=tuple(others.items()))
 
     def twist(healthy: Rule) -> Rule:
-        def call(*given: Any) -> Iterator[Any]:
-            before = dict(zip(healthy.slots, given))
-            for yielded in healthy.call(*given):
-                label = yielded[:1] if healthy.labels else ()
-                values = dict(zip(healthy.slots, yielded[len(label) :]))
-                values.update(change(before, label[0] if label else "", values))
-                yield (*label, *values.values())
+        def call(*given: Any) -> Any:
+            *slots, scope = given
+            return healthy.call(*slots, other(scope))
 
         return rewritten(healthy, call)
 
@@ -101,8 +95,8 @@ def _takes_what_others_hold(healthy: Rule) -> Rule:
 
     def call(core: Any, seat: Any, *more: Any) -> Iterator[Any]:
         others = core.held & ~seat.owned if seat is not None else 0
-        for label, after, *rest in healthy.call(but(core, held=core.held & ~others), seat, *more):
-            yield label, but(after, held=after.held | others), *rest
+        for label, new, *rest in healthy.call(but(core, held=core.held & ~others), seat, *more):
+            yield label, but(new, held=new.held | others), *rest
 
     return rewritten(healthy, call)
 
@@ -113,6 +107,8 @@ REPORTS = (
     client_faults.fail_append,
     client_faults.delay_heartbeat,
 )
+PATTERNS = {"partitions": 1, "patterns": True, "requests": "anybody"}
+NAMED_IN_4_4 = {"partitions": 1, "assignor": "named", "kafka": "4.4.0", "requests": "anybody"}
 READINGS = (
     Mutation(
         id="reports_less_than_it_holds",
@@ -126,7 +122,7 @@ READINGS = (
             " did not happen. Reading: `k1=as_kafka`."
         ),
         scope={"members": 2, "callbacks": "phased", "faults": {"lose_response": 1}},
-        twists=_reads(*REPORTS, k1=AS_KAFKA),
+        twists=reads(*REPORTS, k1=AS_KAFKA),
     ),
     Mutation(
         id="leave_takes_timers_along",
@@ -140,7 +136,7 @@ READINGS = (
             " again, so the member keeps its partitions for ever. Reading: `k14=as_kafka`."
         ),
         scope={"members": 1, "partitions": 1, "faults": {"close": 1, "append_failure": 1}},
-        twists=_reads(
+        twists=reads(
             heartbeats.leave_consumer_group,
             timers.session_timeout,
             timers.rebalance_timeout,
@@ -159,7 +155,7 @@ READINGS = (
             " `k17=as_kafka`."
         ),
         scope={"members": 2, "partitions": 1, "faults": {"delay_request": 1}},
-        twists=_reads(client_faults.late_heartbeat, k17=AS_KAFKA),
+        twists=reads(client_faults.late_heartbeat, k17=AS_KAFKA),
     ),
     Mutation(
         id="late_heartbeat_counts",
@@ -173,7 +169,7 @@ READINGS = (
             " say nothing new are not told again. Reading: `k18=as_kafka`."
         ),
         scope={"members": 2, "partitions": 1, "faults": {"delay_request": 1}},
-        twists=_reads(client_faults.late_heartbeat, k18=AS_KAFKA),
+        twists=reads(client_faults.late_heartbeat, k18=AS_KAFKA),
     ),
     Mutation(
         id="failed_acknowledgement_stops_timer",
@@ -186,7 +182,7 @@ READINGS = (
             " record goes back when the append fails, the timer does not. Reading: `k19=as_kafka`."
         ),
         scope={"members": 2, "faults": {"append_failure": 1}},
-        twists=_reads(heartbeats.reconcile_member, k19=AS_KAFKA),
+        twists=reads(heartbeats.reconcile_member, k19=AS_KAFKA),
     ),
     Mutation(
         id="failed_revocation_starts_timer",
@@ -199,7 +195,48 @@ READINGS = (
             " stop it when the append fails. Reading: `k20=as_kafka`."
         ),
         scope={"members": 2, "faults": {"append_failure": 1}},
-        twists=_reads(heartbeats.reconcile_member, k20=AS_KAFKA),
+        twists=reads(heartbeats.reconcile_member, k20=AS_KAFKA),
+    ),
+    Mutation(
+        id="successor_keeps_the_pattern",
+        ticket="K22",
+        title="A member that subscribes by names keeps the pattern of its predecessor.",
+        family=CONSUMER,
+        invariant="given_can_be_consumed",
+        doc=(
+            "A field that a heartbeat lacks stays as it was, in a join, too, and Java's join by"
+            " names has no pattern. The successor is given topics that it does not read, and nobody"
+            " consumes them. Reading: `k22=as_kafka`."
+        ),
+        scope={"members": 1, "topics": 2, "static_members": 1, **PATTERNS},
+        twists=reads(heartbeats.consumer_heartbeat, k22=AS_KAFKA),
+    ),
+    Mutation(
+        id="tie_of_assignors_rebalances",
+        ticket="K24",
+        title="Two members name two assignors, and heartbeats rebalance the group for ever.",
+        family=CONSUMER,
+        invariant="heartbeat_moves_nothing",
+        doc=(
+            "Kafka 4.4 compares the assignor that most members name before and after a heartbeat,"
+            " in two maps of different order. Where two are named once each, the one counts as"
+            " another. Reading: `k24=as_kafka`."
+        ),
+        scope={"members": 2, **NAMED_IN_4_4},
+        twists=reads(heartbeats.consumer_heartbeat, k24=AS_KAFKA),
+    ),
+    Mutation(
+        id="member_is_away_unrevoked",
+        ticket="KAFKA-20641",
+        title="A static member that leaves while it revokes stays UNREVOKED.",
+        family=CONSUMER,
+        invariant="parked_member_revokes_nothing",
+        doc=(
+            "Epoch -2 takes what is to be revoked, and leaves the state. Reading:"
+            " `kafka_20641=as_kafka`."
+        ),
+        scope={"members": 2, "static_members": 1, "faults": {"close": 1}},
+        twists=reads(heartbeats.leave_consumer_group, kafka_20641=AS_KAFKA),
     ),
 )
 MUTATIONS = (
@@ -215,7 +252,7 @@ MUTATIONS = (
             " one. It gets 110 until its session ends."
         ),
         scope={"members": 2, "faults": {"lose_response": 2}},
-        twists=_reads(heartbeats.consumer_heartbeat, kafka="4.1.1", interval=False),
+        twists=reads(heartbeats.consumer_heartbeat, kafka="4.1.1", interval=False),
     ),
     Mutation(
         id="empty_group_lags",
@@ -225,7 +262,89 @@ MUTATIONS = (
         invariant="empty_group_is_at_its_target",
         doc="Up to Kafka 4.3, no target is written for a group without members.",
         scope={"members": 1, "kafka": "4.4.0", "faults": {"close": 1}},
-        twists=_reads(heartbeats.leave_consumer_group, kafka="4.3.1"),
+        twists=reads(heartbeats.leave_consumer_group, kafka="4.3.1"),
+    ),
+    Mutation(
+        id="own_revocation_blocks",
+        ticket="KAFKA-19449",
+        title="A member waits for a partition that it is itself to give up.",
+        family=CONSUMER,
+        invariant="waits_for_others",
+        doc=(
+            "Up to Kafka 4.0.1 and 4.1.1, what a member has yet to give up counts as taken, for"
+            " itself, too, when the next target has it again."
+        ),
+        scope={"members": 2, "partitions": 1, "faults": {"close": 1}},
+        twists=_rules(heartbeats.reconcile_member, keeps_own=False),
+    ),
+    Mutation(
+        id="dropped_topics_stay",
+        ticket="KAFKA-19431",
+        title="A member keeps what it does not subscribe to any more.",
+        family=CONSUMER,
+        invariant="assigned_is_subscribed",
+        doc="Up to Kafka 4.1, it does until the next target is there and it has revoked.",
+        scope={
+            "members": 1,
+            "topics": 2,
+            "partitions": 1,
+            "interval": True,
+            "faults": {"subscription": 1},
+        },
+        twists=_rules(heartbeats.reconcile_member, drops_topics=False),
+    ),
+    Mutation(
+        id="revocation_moves_the_epoch",
+        ticket="KAFKA-19974",
+        title="A member that has to revoke again gets an epoch of its own.",
+        family=CONSUMER,
+        invariant="revoking_keeps_the_epoch",
+        doc=(
+            "Up to Kafka 4.1, a member that has revoked goes on from its epoch plus one, which may"
+            " be that of another member's partitions."
+        ),
+        scope={"members": 2, "topics": 2, "partitions": 1, "faults": {"subscription": 2}},
+        twists=_rules(heartbeats.reconcile_member, keeps_epoch=False),
+    ),
+    Mutation(
+        id="commits_are_fenced",
+        ticket="KAFKA-20066",
+        title="A member whose epoch has grown cannot commit before it knows.",
+        family=CONSUMER,
+        invariant="commit_is_not_fenced",
+        doc=(
+            "Up to Kafka 4.2, a commit needs the member's own epoch (KIP-1251): between an"
+            " acknowledgement and its answer each one is refused with 113."
+        ),
+        scope={"members": 2, "assignment_epochs": True, "faults": {"lose_response": 1}},
+        twists=_rules(heartbeats.reconcile_member, keeps_given=False),
+    ),
+    Mutation(
+        id="votes_are_ignored",
+        ticket="KAFKA-20434",
+        title="Most members name another assignor, to no effect.",
+        family=CONSUMER,
+        invariant="votes_are_followed",
+        doc="Up to Kafka 4.3, the other assignor waits until something else rebalances the group.",
+        scope={"members": 1, **NAMED_IN_4_4},
+        twists=_rules(heartbeats.consumer_heartbeat, follows_votes=False),
+    ),
+    Mutation(
+        id="successor_is_turned_away",
+        ticket="KAFKA-20601",
+        title="A full group turns away the successor of its own static member.",
+        family=CONSUMER,
+        invariant="successor_is_admitted",
+        doc="Up to Kafka 4.3, the new id counts as one more. The answer, 81, ends the client.",
+        scope={
+            "members": 1,
+            "partitions": 1,
+            "static_members": 1,
+            "max_size": 1,
+            "kafka": "4.4.0",
+            "requests": "anybody",
+        },
+        twists=_rules(heartbeats.consumer_heartbeat, admits_successor=False),
     ),
     Mutation(
         id="revoked_is_free",
@@ -235,7 +354,7 @@ MUTATIONS = (
         invariant="owned_is_not_free",
         doc="Up to Kafka 3.7, the epoch of a partition could be lost while it was to be revoked.",
         scope={"members": 2},
-        twists=_after(heartbeats.reconcile_member, _frees_what_is_revoked),
+        twists=after(heartbeats.reconcile_member, change=_frees_what_is_revoked),
     ),
     Mutation(
         id="target_is_not_awaited",
@@ -265,7 +384,7 @@ MUTATIONS = (
         invariant="targets_are_apart",
         doc="Seeded: an assignor that looks at one member at a time.",
         scope={"members": 2, "partitions": 1},
-        twists=_after(targets.give_target, _gives_it_twice),
+        twists=after(targets.give_target, change=_gives_it_twice),
     ),
     Mutation(
         id="waiting_counts_as_stable",
@@ -275,7 +394,7 @@ MUTATIONS = (
         invariant="stable_member_has_its_target",
         doc="Seeded: such a member is not looked at again, and never gets the partition.",
         scope={"members": 2, "partitions": 1},
-        twists=_after(heartbeats.reconcile_member, _calls_it_stable),
+        twists=after(heartbeats.reconcile_member, change=_calls_it_stable),
     ),
     Mutation(
         id="revocation_is_not_noted",
@@ -285,7 +404,7 @@ MUTATIONS = (
         invariant="revocation_has_its_state",
         doc="Seeded: the state is not written with the assignment.",
         scope={"members": 2},
-        twists=_after(heartbeats.reconcile_member, _forgets_to_wait),
+        twists=after(heartbeats.reconcile_member, change=_forgets_to_wait),
     ),
     Mutation(
         id="full_request_gets_no_assignment",
@@ -295,7 +414,7 @@ MUTATIONS = (
         invariant="member_knows_its_assignment",
         doc="The answer has the assignment only when it changes, so one that is lost stays lost.",
         scope={"members": 2, "partitions": 1, "faults": {"lose_response": 1}},
-        twists=_after(heartbeats.reconcile_member, _sends_only_news),
+        twists=after(heartbeats.reconcile_member, change=_sends_only_news),
     ),
     Mutation(
         id="group_takes_one_more",
@@ -305,7 +424,7 @@ MUTATIONS = (
         invariant="size_is_limited",
         doc="Seeded: the size is compared with the limit before the member is counted.",
         scope={"members": 2, "partitions": 1, "max_size": 1},
-        twists=_reads(heartbeats.consumer_heartbeat, max_size=2),
+        twists=reads(heartbeats.consumer_heartbeat, max_size=2),
     ),
     Mutation(
         id="return_rebalances",
@@ -315,6 +434,6 @@ MUTATIONS = (
         invariant="return_moves_nothing",
         doc="Seeded: the successor counts as a new member.",
         scope={"members": 1, "partitions": 1, "static_members": 1, "faults": {"close": 1}},
-        twists=_after(heartbeats.consumer_heartbeat, _rebalances_for_it),
+        twists=after(heartbeats.consumer_heartbeat, change=_rebalances_for_it),
     ),
 )

@@ -41,3 +41,5 @@ CONNECT_BACKOFF = Family("Connect workers that back off", base="connect_backoff"
 CONNECT_VERSIONS = Family("Connect workers of several protocols", base="connect_versions")
 # KIP-848: the coordinator plans, and members report with heartbeats.
 CONSUMER = Family("consumer group", base="consumer")
+# Its members are Java's, with two threads.
+JAVA_MEMBERS = Family("Java's members of a consumer group", base="consumer")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from groupcheck.model.protocol.consumer.covers import BOOKKEEPING, SHOWS, SPENT_BY, UNREACHED
+from groupcheck.model.protocol.consumer.progress import progress
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
 from groupcheck.model.protocol.consumer.scope import ASSIGNORS, FAULTS, ConsumerScope
 from groupcheck.model.protocol.consumer.words import story_of, tell
 from groupcheck.model.protocol.covers import covers_of
-from groupcheck.model.protocol.family import CONSUMER
+from groupcheck.model.protocol.family import CONSUMER, JAVA_MEMBERS
 from groupcheck.model.protocol.variant import Variant
 
 VARIANT = Variant(
@@ -17,13 +18,16 @@ VARIANT = Variant(
         "The coordinator makes the plan, and each member moves towards its share by heartbeats:"
         " what it has to give up first, then what others have given up (KIP-848). Epochs are"
         " relative, so nothing bounds a run. Kafka's weak points are fields of the scope, each"
-        " named after its finding, with the mended reading as the default. Members are simple ones."
+        " named after its finding, with the mended reading as the default. Members are simple ones,"
+        " or Java's with their two threads."
     ),
     scope_type=ConsumerScope,
     spec=spec,
     faults=FAULTS,
     families=(CONSUMER,),
+    switched={"java": JAVA_MEMBERS},
     assignors=ASSIGNORS,
+    progress=progress,
     coordinator=COORDINATOR,
     tell=tell,
     story=story_of,

@@ -294,10 +294,10 @@ def conform(
         from groupcheck.oracles.connect.command import run as run_leader
 
         return run_leader(live=live, whole=whole, schedules=schedules, **options)
-    if options["variant"] == CONSUMER_GROUPS and side != "member":
+    if options["variant"] == CONSUMER_GROUPS:
         from groupcheck.oracles.consumer.command import run as run_consumer
 
-        return run_consumer(live=live, whole=whole, schedules=schedules, **options)
+        return run_consumer(live=live, whole=whole, schedules=schedules, side=side, **options)
     if side == "member":
         return run_member(live=live, whole=whole, schedules=schedules, **options)
     if whole:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import mutation as known_bug
-from groupcheck.model.protocol.family import CONSUMER
+from groupcheck.model.protocol.family import CONSUMER, JAVA_MEMBERS
+from groupcheck.oracles.conform.command import OF_MODEL
 from groupcheck.oracles.consumer.comparing import RowTally, compare
 from groupcheck.oracles.consumer.families import families, spec_of
+from groupcheck.oracles.consumer.member.families import compare as compare_members
+from groupcheck.oracles.consumer.whole import compare as compare_whole
+from groupcheck.oracles.kafka.async_member import VERSIONS
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.side_by_side import Diff, side_by_side
 from groupcheck.oracles.kafka.versions import known
 
-NOT_HERE = (
-    "generations", "faults", "settings", "findings", "assignors", "parquet", "coverage", "diff",
-    "live", "whole", "schedules",
-)  # fmt: skip
+# Why the comparison of consumer groups does not have an option of the others.
+NOT_HERE: Mapping[str, str] = {
+    "generations": "nothing grows in a consumer group of the model, so nothing bounds its rows",
+    "faults": "each family of rows says which faults it has",
+    "settings": "each family of rows says which scope it has",
+    "findings": "the promises of consumer groups are judged by `check consumer`",
+    "assignors": "families of rows have uniform, range, and the assignor that members name",
+    "parquet": "no table of these rows is written; --json has what differs",
+    "coverage": "the coverage of Kafka's classes is measured for classic groups alone",
+    "live": "a walk on a live broker follows classic groups alone",
+}
 
 
 def run(
@@ -26,32 +39,66 @@ def run(
     *,
     kafka: str,
     as_json: bool,
+    side: str | None = None,
+    whole: bool = False,
+    schedules: int | None = None,
     seed: int = 0,
     members: int | None = None,
     mutation: str | None = None,
     max_rows: int | None = None,
     max_differences: int | None = None,
     junit: Path | None = None,
+    diff: Diff | None = None,
     **others: Any,
 ) -> int:
     """Executes the rows, prints the answer, and returns the exit code: 0 all agree, 1 some differ,
-    3 not every outcome was executed. `members`: only scopes with no more. Raises `UserError` for an
-    option that this comparison does not take.
+    3 not every outcome was executed. `members`: only scopes with no more; `diff`: compares two
+    versions with each other; `side`: coordinator (also if it is not given) or member. Raises
+    `UserError` for an option that this comparison does not take.
     """
-    refuse(others, NOT_HERE, "the comparison of consumer groups does not have this option")
+    if schedules is not None and not whole:
+        raise UserError("is only for --whole", where="--schedules", do="add --whole")
+    for name, why in NOT_HERE.items():
+        refuse(others, (name,), why)
+    limits: dict[str, Any] = {
+        "seed": seed,
+        "max_rows": max_rows,
+        "max_differences": max_differences,
+    }
+    if diff:
+        refuse({"mutation": mutation}, ("mutation",), OF_MODEL)
+        with side_by_side(diff, long_run=True) as (older, newer):
+            there = {family.name for family in families(newer.version, members)}
+            both = [f for f in families(older.version, members) if f.name in there]
+            rows = [(family, spec_of(family, older.version)) for family in both]
+            ask = partial(compare, newer, rows, older=older, **limits)
+            return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)
     bug = None if mutation is None else known_bug(mutation)
-    if bug is not None and bug.family != CONSUMER:
+    if bug is not None and bug.family not in (CONSUMER, JAVA_MEMBERS):
         raise UserError(f"{bug.id} is no bug of consumer groups", where="--mutation")
     version = known(kafka)
+    if whole or side == "member":
+        ask = partial(compare_members, bug=bug)
+        if whole:
+            refuse({"mutation": mutation}, ("mutation",), "whole groups follow the model as it is")
+            ask = partial(compare_whole, schedules=schedules)
+        return _with_members(version, partial(ask, **limits), as_json=as_json, junit=junit)
     asked = [(family, spec_of(family, version, bug)) for family in families(version, members)]
     with Driver(version, long_run=True) as driver:
-        ask = partial(
-            compare,
-            driver,
-            asked,
-            seed=seed,
-            mutation=mutation,
-            max_rows=max_rows,
-            max_differences=max_differences,
+        ask = partial(compare, driver, asked, mutation=mutation, **limits)
+        return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)
+
+
+def _with_members(
+    version: str, compare: Callable[..., Any], *, as_json: bool, junit: Path | None
+) -> int:
+    """The same for Java's member, and for whole groups."""
+    if version not in VERSIONS:
+        raise UserError(
+            f"no member of consumer groups of Kafka {version} is executed",
+            where="--kafka",
+            do="take " + ", ".join(VERSIONS),
         )
+    with Driver(version, long_run=True) as driver:
+        ask = partial(compare, driver, version)
         return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)

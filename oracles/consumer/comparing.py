@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from attrs import define, evolve, field, frozen
 from rich.console import RenderableType
@@ -16,17 +17,56 @@ from groupcheck.model.protocol.consumer.rules import COORDINATOR
 from groupcheck.model.protocol.consumer.timers import interval_passes
 from groupcheck.model.variants import load
 from groupcheck.oracles.consumer import conform_consumer_types
-from groupcheck.oracles.consumer.exploring import Compared, explore
+from groupcheck.oracles.consumer.conform_consumer_types import Side
+from groupcheck.oracles.consumer.exploring import Beside, Compared, explore, explore_beside
 from groupcheck.oracles.consumer.families import Family
 from groupcheck.oracles.consumer.rows import ConsumerRows
-from groupcheck.oracles.kafka.commands import encoded
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.tallied import FamilyTally, Progress, Tallied, values
 from groupcheck.oracles.processes.supervisor import until_interrupted
+from groupcheck.oracles.show.json_schemas import ABSENT
 
 EVERY = 500  # rows between two reports of progress
 MAX_DIFFERENCES = 20
+SIDES: Mapping[Side, str] = {
+    "coordinator": "the coordinator of consumer groups",
+    "member": "Java's member of consumer groups",
+    "whole": "whole consumer groups",
+}
+
+
+class Executed(Protocol):
+    """A row that was executed, of either side."""
+
+    @property
+    def place(self) -> Any:
+        """Where it begins: a `state`, and the `commands` that lead there."""
+
+    @property
+    def same(self) -> Any:
+        """What the model does that Kafka does (`fired`: its outcomes); None: nothing."""
+
+    @property
+    def differs(self) -> Mapping[str, tuple[object, object]]:
+        """Fact -> its values in the model and in Kafka."""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The commands."""
+
+
+@frozen
+class Asked:
+    """A family whose rows are executed."""
+
+    bound: str
+    # The outcomes that its rows may have.
+    outcomes: frozenset[str]
+    # Executes so many rows, at most; None: all.
+    rows: Callable[[int | None], Iterator[Executed]]
+    # Only so many rows; None: all.
+    most: int | None = None
 
 
 @frozen
@@ -64,16 +104,16 @@ class RowTally(FamilyTally[Example]):
     memories: set[Any] = field(factory=set, kw_only=True)
     fired: set[str] = field(factory=set, kw_only=True)
 
-    def count(self, row: Compared) -> None:
+    def count(self, row: Executed) -> None:
         """Counts one row."""
         self.inputs += 1
         self.memories.add(row.place.state)
-        if row.same is not None:
-            self.fired |= {*row.same.fired}
-            return
         differs = row.differs
+        if not differs:
+            self.fired |= {*row.same.fired} if row.same is not None else set()
+            return
         kind = tuple(sorted({name.rstrip("0123456789 ") for name in differs}))
-        self.note(kind, Example(tuple(map(encoded, row.commands)), differs))
+        self.note(kind, Example(row.shown, differs))
 
     def shown(self, sides: tuple[str, str], **more: Any) -> Any:
         """As the document has it."""
@@ -88,8 +128,10 @@ class ConsumerConformance(Tallied[RowTally]):
     command = "consumer"
     columns = ("rows", "compared", "agreeing", "differing", "rows/s")
 
+    # What is compared.
+    side: Side = field(default="coordinator", kw_only=True)
     mutation: str | None = field(default=None, kw_only=True)
-    # Outcomes of the model's coordinator that fired in no row that agrees.
+    # Outcomes of the model's side that fired in no row that agrees.
     never_executed: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
@@ -101,15 +143,17 @@ class ConsumerConformance(Tallied[RowTally]):
     def content(self) -> conform_consumer_types.ConformConsumerDocument:
         return conform_consumer_types.ConformConsumerDocument(
             compared=self.compared(),
+            side=self.side,
             mutation=self.mutation,
             never_executed=list(self.never_executed),
             families=[tally.shown(self.sides) for tally in self.tallies],
+            build=ABSENT if self.build is None else self.build.shown(),
         )
 
     def title(self) -> str:
-        kafka, model = self.sides
+        one, other = self.sides
         bug = f" with {self.mutation}" if self.mutation else ""
-        return f"the coordinator of consumer groups, of {model}{bug} and of {kafka}"
+        return f"{SIDES[self.side]}, of {other}{bug} and of {one}"
 
     def details(self) -> Iterator[RenderableType]:
         """The bounds of the families, then the shortest schedule of each kind of difference."""
@@ -125,28 +169,64 @@ def compare(
     driver: Driver,
     asked: Iterable[tuple[Family, Spec]],
     *,
+    older: Driver | None = None,
     seed: int = 0,
     mutation: str | None = None,
     max_rows: int | None = None,
     max_differences: int | None = None,
     progress: Progress | None = None,
 ) -> ConsumerConformance:
-    """Executes the rows of each family. `max_differences`: a family ends once so many rows differ
+    """Executes the rows of each family, and compares with the model, or with an `older` version,
+    whose rules the specs have then. `max_differences`: a family ends once so many rows differ
     (`MAX_DIFFERENCES`, if None; 0: never).
     """
+    families = [
+        Asked(
+            family.bound,
+            frozenset(_coordinators(spec)),
+            partial(_executed, ConsumerRows(spec, seed), driver, older),
+            family.most,
+        )
+        for family, spec in asked
+    ]
+    return tallied(
+        driver,
+        families,
+        older=older,
+        seed=seed,
+        mutation=mutation,
+        max_rows=max_rows,
+        max_differences=max_differences,
+        progress=progress,
+    )
+
+
+def tallied(
+    driver: Driver,
+    asked: Iterable[Asked],
+    *,
+    side: Side = "coordinator",
+    older: Driver | None = None,
+    seed: int = 0,
+    mutation: str | None = None,
+    max_rows: int | None = None,
+    max_differences: int | None = None,
+    progress: Progress | None = None,
+) -> ConsumerConformance:
+    """Executes the rows of each family, of either side, as `compare` says."""
     enough = MAX_DIFFERENCES if max_differences is None else max_differences
     tallies: list[RowTally] = []
     stopped: list[str] = []
     outcomes: set[str] = set()
     with until_interrupted(stopped.append):
-        for family, spec in asked:
+        for family in asked:
             tally = RowTally(family.bound)
             tallies.append(tally)
-            outcomes |= _coordinators(spec)
+            outcomes |= family.outcomes
             began = time.perf_counter()
             left = None if max_rows is None else max_rows - sum(t.inputs for t in tallies)
             most = min((n for n in (left, family.most) if n is not None), default=None)
-            for row in explore(ConsumerRows(spec, seed), driver, most):
+            for row in family.rows(most):
                 tally.count(row)
                 if progress is not None and tally.inputs % EVERY == 0:
                     progress(tally.title, tally.inputs, tally.differing)
@@ -158,10 +238,23 @@ def compare(
                 break
     fired = {name for tally in tallies for name in tally.fired}
     never = tuple(sorted(outcomes - fired - {*load("consumer").bookkeeping}))
+    kafka, other = f"Kafka {driver.title}", f"Kafka {older.title}" if older else "groupcheck"
     result = ConsumerConformance(
-        (f"Kafka {driver.title}", "groupcheck"), seed, tuple(tallies), stopped="".join(stopped)
+        (other, kafka) if older else (kafka, other),
+        seed,
+        tuple(tallies),
+        driver.build,
+        stopped="".join(stopped),
     )
-    return evolve(result, mutation=mutation, never_executed=never)
+    return evolve(result, side=side, mutation=mutation, never_executed=() if older else never)
+
+
+def _executed(
+    rows: ConsumerRows, driver: Driver, older: Driver | None, most: int | None
+) -> Iterator[Compared | Beside]:
+    if older is None:
+        return explore(rows, driver, most)
+    return explore_beside(rows, older, driver, most)
 
 
 def _coordinators(spec: Spec) -> set[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from attrs import field, frozen
 
 from groupcheck.oracles.kafka.tallied import Compared
-from groupcheck.oracles.show.json_schemas import BESIDE, Also, Amount, Count
+from groupcheck.oracles.show.build_types import Build
+from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
+
+Side = Literal["coordinator", "member", "whole"]
 
 
 @frozen(kw_only=True)
@@ -32,10 +35,11 @@ class Family:
 
     family: Annotated[str, "Its name."]
     bound: Annotated[str, "Its bounds, in words."]
-    inputs: Annotated[Count, "Rows: an input to the coordinator in one of its memories."]
+    inputs: Annotated[Count, "Rows: something that happens to the side in one of its memories."]
     memories: Annotated[Count, "The memories whose rows were executed."]
     agreeing: Annotated[
-        Count, "Rows in which everything is equal: the answer, the memory, timers, what is written."
+        Count,
+        "Rows in which everything is equal: what is sent and written, memory, timers.",
     ]
     differing: Annotated[Count, "Rows in which something differs."]
     seconds: Annotated[Amount, "Seconds of wall clock."]
@@ -48,13 +52,19 @@ class Family:
 
 @frozen(kw_only=True)
 class ConformConsumerDocument:
-    """What `groupcheck conform consumer --json` prints: the model's coordinator of consumer groups
-    (KIP-848) compared with Kafka's, row by row.
+    """What `groupcheck conform consumer --json` prints: a side of the model's consumer groups
+    (KIP-848) compared with Kafka's, row by row; with `--diff` or `--jars` Kafka's of two versions.
     """
 
     compared: Compared = field(metadata=BESIDE)
+    side: Annotated[
+        Side,
+        "What is compared: the coordinator, Java's member (`--side member`), or real members on the"
+        " real coordinator (`--whole`), whose rows are steps of random schedules.",
+    ]
     mutation: Annotated[str | None, "The known bug that was put into the model."]
     never_executed: Annotated[
-        list[str], "Outcomes of the model's coordinator that fired in no row that agrees."
+        list[str], "Outcomes of the model's side that fired in no row that agrees."
     ]
     families: Annotated[list[Family], "One object for each family of rows."]
+    build: Build = ABSENT

@@ -5,7 +5,7 @@ is executed on a fresh coordinator, behind the commands that led to its memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, tee
 
 import attrs
 from attrs import field, frozen
@@ -14,7 +14,7 @@ from groupcheck.model.protocol.consumer.plans import id_of
 from groupcheck.oracles.consumer.facts import Facts, Known, answer_of_kafka, of_kafka
 from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State, sender
 from groupcheck.oracles.kafka.answers import ConsumerAnswer
-from groupcheck.oracles.kafka.commands import Command
+from groupcheck.oracles.kafka.commands import Command, encoded
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ConsumerMemory
 from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
@@ -48,6 +48,11 @@ class Compared:
     known: tuple[Known, ...] = field(repr=False)
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The commands."""
+        return tuple(map(encoded, self.commands))
+
+    @property
     def differs(self) -> dict[str, tuple[object, object]]:
         """Fact -> its values in the model and in Kafka, of the outcome that is nearest."""
         unlike = [
@@ -61,12 +66,82 @@ class Compared:
         return min(unlike, key=len) if self.same is None else {}
 
 
+@frozen
+class Beside:
+    """A row that was executed on two versions."""
+
+    old: Compared
+    new: Compared
+
+    @property
+    def place(self) -> Place:
+        """The memory of the newer version."""
+        return self.new.place
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What the newer version was told."""
+        return self.new.commands
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The commands."""
+        return self.new.shown
+
+    @property
+    def same(self) -> Outcome | None:
+        """What the model says of the older one."""
+        return self.old.same
+
+    @property
+    def differs(self) -> dict[str, tuple[object, object]]:
+        """Fact -> its values in the newer version and in the older one."""
+        old, new = self.old.facts, self.new.facts
+        names = [name for name in {**new, **old} if new.get(name) != old.get(name)]
+        return {name: (new.get(name), old.get(name)) for name in names}
+
+
+def explore_beside(
+    rows: ConsumerRows, older: Driver, newer: Driver, most: int | None = None
+) -> Iterator[Beside]:
+    """Executes rows on two versions of Kafka. The model, which has the rules of the older one, only
+    says what to ask. Memories behind a row that differs are not looked at.
+    """
+    first = _first(rows)
+    seen, level = {rows.start}, [(first, first)]
+    left = most
+    while level and left != 0:
+        asked = islice(((pair, row) for pair in level for row in rows.of(pair[0].state)), left)
+        of_old, of_new = tee(asked)
+        both = zip(
+            _executed(rows, older, ((pair[0], row) for pair, row in of_old)),
+            _executed(rows, newer, ((pair[1], row) for pair, row in of_new)),
+        )
+        after: list[tuple[Place, Place]] = []
+        for old, new in both:
+            found = Beside(old, new)
+            yield found
+            left = None if left is None else left - 1
+            same = old.same
+            if not found.differs and same is not None and same.state not in seen:
+                seen.add(same.state)
+                after.append((_onward(old, same), _onward(new, same)))
+        level = after
+
+
+def _onward(row: Compared, outcome: Outcome) -> Place:
+    return Place(outcome.state, row.known, row.commands)
+
+
+def _first(rows: ConsumerRows) -> Place:
+    return Place(rows.start, tuple(Known(id_of(i)) for i in range(rows.scope.members)))
+
+
 def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iterator[Compared]:
     """Executes rows until there are no more, or so many were. Memories behind a row that differs
     are not looked at.
     """
-    first = Place(rows.start, tuple(Known(id_of(i)) for i in range(rows.scope.members)))
-    seen, level = {rows.start}, [first]
+    seen, level = {rows.start}, [_first(rows)]
     left = most
     while level and left != 0:
         asked = islice(((place, row) for place in level for row in rows.of(place.state)), left)
@@ -77,14 +152,14 @@ def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iter
             same = compared.same
             if same is not None and same.state not in seen:
                 seen.add(same.state)
-                after.append(Place(same.state, compared.known, compared.commands))
+                after.append(_onward(compared, same))
         level = after
 
 
 def _executed(
     rows: ConsumerRows, driver: Driver, asked: Iterable[tuple[Place, ConsumerRow]]
 ) -> Iterator[Compared]:
-    setup = rows.setup
+    setup = rows.setup(driver.version)
     told = (
         (place, row, (*place.commands, *rows.commands(row, [*place.known]))) for place, row in asked
     )
@@ -124,7 +199,7 @@ def _compared(
     own = known[row.me].epoch if row.me is not None else 0
     facts = {
         **answer_of_kafka(answer, row.leaves, own, rows.scope),
-        **of_kafka(memory, known, rows.scope),
+        **of_kafka(memory, known, rows.scope, last.now_ms),
         "records written": bool(last.records),
     }
     same = next((outcome for outcome in row.outcomes if outcome.facts == facts), None)

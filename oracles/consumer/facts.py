@@ -13,6 +13,7 @@ from groupcheck.model.protocol.consumer.memory import Core, Previous, Seat, Stat
 from groupcheck.model.protocol.consumer.messages import Answer
 from groupcheck.model.protocol.consumer.plans import name, place
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.consumer.votes import NAMES, Votes, preferred
 from groupcheck.oracles.kafka.answers import ConsumerAnswer
 from groupcheck.oracles.kafka.memory import ConsumerMember, ConsumerMemory, Memory
 
@@ -23,6 +24,7 @@ STATES = {
     "UNRELEASED_PARTITIONS": State.UNRELEASED,
 }
 PARKED = -2
+INTERVAL_MS = 1_000
 
 
 @frozen
@@ -58,6 +60,11 @@ def topics_of(bits: int, scope: ConsumerScope) -> tuple[str, ...]:
     return tuple(name(t) for t in range(scope.topics) if bits & scope.topic(t))
 
 
+def tracks(scope: ConsumerScope) -> bool:
+    """Is it compared what members were given at which epoch? Kafka before 4.3 does not keep it."""
+    return scope.assignment_epochs and scope.release.keeps_given
+
+
 def of_model(core: Core, seats: Iterable[Seat | None], scope: ConsumerScope) -> dict[str, Any]:
     """The model's memory as facts."""
     found: dict[str, Any] = {
@@ -65,6 +72,9 @@ def of_model(core: Core, seats: Iterable[Seat | None], scope: ConsumerScope) -> 
         "group ahead of its target": core.exists and core.pending,
         "partitions held": core.held,
         "members": core.members,
+        "pattern resolved": core.matching > 0,
+        "assignor": preferred(core.votes),
+        "target may be computed": core.due,
         "epochs of partitions": True,
     }
     for number, seat in enumerate(seats):
@@ -86,13 +96,18 @@ def _seat(seat: Seat | None, scope: ConsumerScope) -> dict[str, Any]:
         "to revoke": seat.revoking,
         "target": seat.target,
         "topics": seat.subscribed,
+        "pattern": bool(seat.pattern),
+        "assignor": seat.assignor,
+        "given at its epoch": seat.fresh if tracks(scope) else None,
         "away": seat.parked,
         "session timer": seat.session,
         "rebalance timer": seat.rebalance != Timer.OFF,
     }
 
 
-def of_kafka(memory: Memory, known: list[Known], scope: ConsumerScope) -> dict[str, Any]:
+def of_kafka(
+    memory: Memory, known: list[Known], scope: ConsumerScope, now_ms: int
+) -> dict[str, Any]:
     """Kafka's memory as facts. `known`: the processes as they are now."""
     group = memory if isinstance(memory, ConsumerMemory) else None
     members = {m.member: m for m in group.members} if group else {}
@@ -113,6 +128,9 @@ def of_kafka(memory: Memory, known: list[Known], scope: ConsumerScope) -> dict[s
         "group ahead of its target": group is not None and group.epoch > group.assignment_epoch,
         "partitions held": mask(held, scope),
         "members": len(members),
+        "pattern resolved": bool(group and group.regexes),
+        "assignor": preferred(_votes(members.values())),
+        "target may be computed": not scope.interval or _due(group, now_ms),
         "epochs of partitions": held == owners,
     }
     for number, process in enumerate(known):
@@ -142,8 +160,37 @@ def _member(
         "assigned": mask(member.assigned or (), scope),
         "to revoke": mask(member.pending_revocation or (), scope),
         "topics": sum(scope.topic(int(topic[1:])) for topic in member.topics),
+        "pattern": bool(member.regex),
+        "assignor": member.assignor or "",
+        "given at its epoch": _fresh(member, scope) if tracks(scope) else None,
         "away": away,
     }
+
+
+def _due(group: ConsumerMemory | None, now_ms: int) -> bool:
+    """Is the assignment interval over? A group at time 0 has had no target."""
+    since = group.assignment_timestamp_ms if group is not None else None
+    return not since or now_ms >= since + INTERVAL_MS
+
+
+def _fresh(member: ConsumerMember, scope: ConsumerScope) -> int:
+    """What it was given at the epoch that it has. What a member that is away has counts as given at
+    epoch 0.
+    """
+    away = member.epoch == PARKED
+    return mask(
+        (
+            (topic, number)
+            for topic, number, epoch in member.assignment_epochs
+            if (epoch != 0 if away else epoch == member.epoch)
+        ),
+        scope,
+    )
+
+
+def _votes(members: Iterable[ConsumerMember]) -> Votes:
+    named = [member.assignor for member in members]
+    return tuple(map(named.count, NAMES))
 
 
 def answer_of_model(answer: Answer | None, leaves: int) -> dict[str, Any]:

@@ -14,8 +14,10 @@ from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 
 ANY = 99  # a fault that may happen may happen any number of times
 TIMERS = ("append_failure", "fail_over", "rebalance_timeout", "session_timeout")
-# What Kafka does to timers when an append fails.
-READINGS: Mapping[str, Any] = {"k14": AS_KAFKA, "k19": AS_KAFKA, "k20": AS_KAFKA}
+# What Kafka does.
+READINGS: Mapping[str, Any] = dict.fromkeys(
+    ("k14", "k19", "k20", "k22", "k24", "kafka_20641"), AS_KAFKA
+)
 FIRST = 6_000  # rows of a family that has too many to execute all
 
 
@@ -43,7 +45,11 @@ EVERY: tuple[Family, ...] = (
     Family("new partition", {"members": 1, "partitions": 2}, (*TIMERS, "metadata")),
     Family("static member", {"members": 2, "partitions": 1, "static_members": 1}),
     Family("full group", {"members": 2, "partitions": 1, "static_members": 2, "max_size": 1}),
-    Family("two members", {"members": 2, "partitions": 2, "static_members": 1}, most=FIRST),
+    Family(
+        "two members",
+        {"members": 2, "partitions": 2, "static_members": 1, "assignment_epochs": True},
+        most=FIRST,
+    ),
     Family("wide member", {"members": 1, "topics": 2, "partitions": 2}, most=FIRST // 2),
     Family(
         "range",
@@ -52,6 +58,18 @@ EVERY: tuple[Family, ...] = (
         most=FIRST // 2,
     ),
     Family("uniform", {"members": 2, "partitions": 2, "assignor": "uniform"}, most=FIRST // 3),
+    Family(
+        "patterns",
+        {"members": 2, "topics": 2, "partitions": 1, "static_members": 1, "patterns": True},
+        ("session_timeout", "fail_over"),
+        most=FIRST,
+    ),
+    Family(
+        "named assignors",
+        {"members": 2, "partitions": 2, "static_members": 1, "assignor": "named"},
+        ("session_timeout",),
+        most=FIRST // 2,
+    ),
     Family("interval", {"members": 2, "partitions": 1, "interval": True}, most=FIRST // 2),
     Family(
         "topics in an interval",

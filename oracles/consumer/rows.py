@@ -17,9 +17,12 @@ from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import anybody, heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
-from groupcheck.model.protocol.consumer.plans import instance_of, name
+from groupcheck.model.protocol.consumer.plans import NAMED, instance_of, name
+from groupcheck.model.protocol.consumer.releases import RELEASES
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.consumer.votes import NAMES
 from groupcheck.oracles.consumer.facts import (
+    INTERVAL_MS,
     PARKED,
     Facts,
     Known,
@@ -39,8 +42,8 @@ from groupcheck.oracles.kafka.commands import (
     SetTopics,
 )
 
-INTERVAL_MS = 1_000
 REBALANCE_MS = 30_000
+EVERY_TOPIC = "t.*"
 AHEAD = 5  # epochs, of a request that comes from nowhere
 LEAVING = {Kind.LEAVE: -1, Kind.PARK: PARKED}
 State = tuple[Any, ...]
@@ -152,12 +155,12 @@ class ConsumerRows:
 
     # -- the same for the real coordinator
 
-    @property
-    def setup(self) -> Reset:
-        """The real coordinator before anything has happened."""
+    def setup(self, kafka: str) -> Reset:
+        """The real coordinator of this version before anything has happened."""
         scope = self.scope
-        config = {"group.consumer.assignors": "range" if scope.assignor == "range" else "uniform"}
-        if scope.release.interval:
+        named = {"range": "range", NAMED: ",".join(NAMES)}
+        config = {"group.consumer.assignors": named.get(scope.assignor, "uniform")}
+        if RELEASES[kafka].interval:
             interval = INTERVAL_MS if scope.interval else 0
             config["group.consumer.assignment.interval.ms"] = str(interval)
         if scope.max_size is not None:
@@ -198,6 +201,8 @@ class ConsumerRows:
             rebalance_timeout_ms=REBALANCE_MS if joins or request.full else -1,
             topics=topics,
             owned=None if request.owned is None else by_name(request.owned, scope),
+            regex=None if request.pattern is None else EVERY_TOPIC if request.pattern else "",
+            assignor=request.assignor,
         )
 
 

@@ -24,6 +24,7 @@ MOST_ROWS, MOST_STATES = 250_000, 200_000
 # Variants and generations of the member's rows.
 MEMBERS = (("classic", 1), ("classic", 2), ("cooperative", 1))
 OF_STYLES = 10_000  # more than the rows of the styles of commits
+ROWS_OF_GROUPS = 2_000  # of a family of consumer groups
 SCHEDULES = 100  # of real members on a real coordinator
 ONE: dict[str, Any] = {"members": 1, "generations": 1}
 TWO: dict[str, Any] = {"members": 2, "generations": 1}
@@ -287,10 +288,26 @@ def whole(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     return {"verdict": KILLED, "by": f"{'; '.join(first.what)}"[:300]}
 
 
+def consumer(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
+    """Executes the first rows of each family of consumer groups on Kafka's own coordinator; for the
+    original, of the first family: the others take long, and are tested elsewhere.
+    """
+    from groupcheck.oracles.consumer.comparing import compare
+    from groupcheck.oracles.consumer.families import families, spec_of
+
+    for family in [*families(driver.version)][: 1 if usual is None else None]:
+        asked = [(attrs.evolve(family, most=ROWS_OF_GROUPS), spec_of(family, driver.version))]
+        (tally,) = compare(driver, asked, max_differences=1).tallies
+        for kind in tally.differences:
+            return {"verdict": KILLED, "by": f"{tally.title}: {', '.join(kind)}"}
+    return {"verdict": SURVIVED, "by": ""}
+
+
 JUDGES: Mapping[str, Callable[..., Told]] = {
     "conform": conform,
     "member": member,
     "whole": whole,
+    "consumer": consumer,
     "check": check,
     "tests": tests,
     "walks": walks,

@@ -1,9 +1,10 @@
 """Mistakes in the rules of the protocol: the catalogues that people wrote, and every mutant of
 `mutate`.
 
-A mistake is on the side of the coordinator, of the member, or of the link (the connection between
-them). `dead_values` is left out: it resets what no rule of the scope reads any more, and
-conformance lets every fault happen any number of times, so it never begins.
+A mistake is on the side of the coordinator, of the member, of the link (the connection between
+them), or of the coordinator of consumer groups, whose mistakes are all written. `dead_values` is
+left out: it resets what no rule of the scope reads any more, and conformance lets every fault
+happen any number of times, so it never begins.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ from mutate import mutants
 
 HERE = Path(__file__).parent
 PROTOCOL = Path("model/protocol")
-COORDINATOR, MEMBER, LINK = "coordinator", "member", "link"
-CATALOGUES = {COORDINATOR: "mistakes_of_coordinator.toml", MEMBER: "mistakes_of_member.toml"}
+COORDINATOR, MEMBER, LINK, GROUPS = "coordinator", "member", "link", "consumer groups"
+CATALOGUES = {
+    COORDINATOR: "mistakes_of_coordinator.toml",
+    MEMBER: "mistakes_of_member.toml",
+    GROUPS: "mistakes_of_consumer_groups.toml",
+}
 TOKEN = "token"  # the kind of those that `mutate` makes
 FILES = {
     **dict.fromkeys(
@@ -80,7 +85,8 @@ def written(root: Path, side: str, catalogue: str, entry: Mapping[str, str]) -> 
     compile(source, entry["file"], "exec")
     side = LINK if entry["file"] == "link.py" else side
     diff = _diff(entry["old"], entry["new"])
-    return Mistake(entry["about"], side, entry["kind"], entry["file"], diff, source)
+    kind = entry.get("kind", "rule")
+    return Mistake(entry["about"], side, kind, entry["file"], diff, source)
 
 
 def _diff(old: str, new: str) -> tuple[str, ...]:

@@ -1,17 +1,18 @@
 """`make mutants-protocol`: puts one mistake after the other into the rules of the protocol, and
 shows which judge notices it.
 
-protocol.py [--side coordinator|member|link] [--match TEXT] [--written] [--sample N --seed S]
-            [--judges conform,member,whole,check,tests,walks] [--small] [--table]
-            [--results FILE] [--json]
+protocol.py [--side coordinator|member|link|'consumer groups'] [--match TEXT] [--written]
+            [--sample N --seed S] [--judges conform,member,whole,consumer,check,tests,walks]
+            [--small] [--table] [--results FILE] [--json]
 
 `conform` must notice every mistake of the coordinator, `conform --side member` or `conform --whole`
 every mistake of the member, and one of the three every mistake of the link (the connection between
-them). `whole` is asked about what the others did not notice. A mistake that they do not notice is
-an equivalent within the scopes if its rows are those of the original, or give the same answers to
-every sequence of inputs, and neither a promise nor a test breaks. Any other must stand in
-`equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an entry fits no
-mistake.
+them). `conform consumer` must notice every mistake of consumer groups, of which `check` and `walks`
+know nothing. `whole` is asked about what the others did not notice. A mistake that they do not
+notice is an equivalent within the scopes if its rows are those of the original, or give the same
+answers to every sequence of inputs, and neither a promise nor a test breaks. Any other must stand
+in `equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an entry fits
+no mistake.
 
 Results are kept, so a run that was stopped (Ctrl-C) goes on: a mistake that was noticed is not
 tried again until its file changes; one that was not noticed is also tried again when the judge
@@ -47,7 +48,7 @@ from judges import (
     UNKNOWN,
     Scopes,
 )
-from mistakes import COORDINATOR, HERE, LINK, MEMBER, PROTOCOL, TOKEN, Mistake, equivalents
+from mistakes import COORDINATOR, GROUPS, HERE, LINK, MEMBER, PROTOCOL, TOKEN, Mistake, equivalents
 from mistakes import mistakes as all_mistakes
 from mutants import STOPPED, digest
 from rich.console import Console
@@ -56,19 +57,22 @@ from sampling import spread
 from targets import ROOT
 from trial import copy_checkout, tracked
 
-WALKS, WHOLE = "walks", "whole"
-JUDGES = ("conform", "member", WHOLE, "check", "tests")  # by default
+WALKS, WHOLE, CONSUMER = "walks", "whole", "consumer"
+JUDGES = ("conform", "member", WHOLE, CONSUMER, "check", "tests")  # by default
 ROWS, ROWS_OF_MEMBER = "rows", "rows of the member"
 TABLES = {"conform": ROWS, "member": ROWS_OF_MEMBER}
 REAL = {
     COORDINATOR: ("conform",),
     MEMBER: ("member", WHOLE),
     LINK: ("conform", "member", WHOLE),
+    GROUPS: (CONSUMER,),
 }
+EXECUTE = frozenset(judge for some in REAL.values() for judge in some)
 READ = {  # what a judge's verdict depends on, beside the mistake
     "conform": ("model/protocol", "oracles/conform", "oracles/kafka", "tests/mutants/judges.py"),
     "member": ("model/protocol", "oracles/conform", "oracles/kafka", "tests/mutants/judges.py"),
     WHOLE: ("model/protocol", "oracles/conform", "oracles/kafka", "tests/mutants/judges.py"),
+    CONSUMER: ("model/protocol", "oracles/consumer", "oracles/kafka", "tests/mutants/judges.py"),
     "check": ("model", "invariants", "tests/mutants/judges.py"),
     "tests": ("model", "tests/model"),
     WALKS: ("model/protocol", "oracles/conform", "oracles/kafka", "tests/oracles/conform"),
@@ -276,7 +280,8 @@ class Hearings:
 
     def tried(self, mistake: Mistake) -> Tried:
         """What becomes of the mistake."""
-        asked = [j for j in self._judges if j not in REAL[LINK] or j in REAL[mistake.side]]
+        others = ("tests",) if mistake.side == GROUPS else {*self._judges} - EXECUTE
+        asked = [j for j in self._judges if j in REAL[mistake.side] or j in others]
         told = {judge: self._ask(mistake, judge) for judge in asked if judge != WHOLE}
         if WHOLE in asked and Tried(mistake, told).survives:
             told[WHOLE] = self._ask(mistake, WHOLE)

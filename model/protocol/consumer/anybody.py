@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from groupcheck.model.engine import but, rule, urgent
 from groupcheck.model.protocol.consumer.memory import Previous, Seat
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
+from groupcheck.model.protocol.consumer.plans import NAMED
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.consumer.votes import NAMES
 from groupcheck.model.protocol.faults import Budget
 
+UNKNOWN = "unheard-of"  # an assignor that no broker has
 Asked = tuple[str, Link, Seat | None, Budget]
 
 
@@ -17,14 +20,41 @@ def heartbeats(seat: Seat | None, *, static: bool, scope: ConsumerScope) -> Iter
     """All of them, from one member."""
     others = (False, True) if static and seat is not None else (False,)
     for other in others:
-        for topics in scope.subscriptions:
-            yield Request(Kind.JOIN, owned=0, full=True, subscribed=topics, other=other)
+        for topics, pattern in _subscriptions(seat, scope):
+            for assignor in _assignors(scope):
+                yield Request(
+                    Kind.JOIN,
+                    owned=0,
+                    full=True,
+                    subscribed=topics,
+                    pattern=pattern,
+                    assignor=assignor,
+                    other=other,
+                )
         yield Request(Kind.LEAVE, other=other)
         if static:
             yield Request(Kind.PARK, other=other)
     yield from _beats(seat, scope)
     if len(others) > 1:
         yield Request(Kind.BEAT, Tag.CURRENT, other=True)
+
+
+def _subscriptions(
+    seat: Seat | None, scope: ConsumerScope
+) -> Iterator[tuple[int | None, int | None]]:
+    """By names, as Java sends them, and by a pattern instead; a pattern is given up by what has
+    one.
+    """
+    for topics in scope.subscriptions:
+        yield topics, None
+        if seat is not None and seat.pattern:
+            yield topics, 0
+    if scope.patterns:
+        yield 0, scope.everything
+
+
+def _assignors(scope: ConsumerScope) -> tuple[str | None, ...]:
+    return (None, *NAMES, UNKNOWN) if scope.assignor == NAMED else (None,)
 
 
 def _beats(seat: Seat | None, scope: ConsumerScope) -> Iterator[Request]:
@@ -34,10 +64,13 @@ def _beats(seat: Seat | None, scope: ConsumerScope) -> Iterator[Request]:
     known = seat.previous == Previous.OLDER and not seat.parked
     for tag in (Tag.CURRENT, Tag.PREVIOUS) if known else (Tag.CURRENT,):
         for owned in (None, *range(scope.everything + 1)):
-            for topics in (None, *scope.subscriptions):
-                yield Request(Kind.BEAT, tag, owned, subscribed=topics)
+            for topics, pattern in ((None, None), *_subscriptions(seat, scope)):
+                yield Request(Kind.BEAT, tag, owned, subscribed=topics, pattern=pattern)
                 if owned is not None and topics is not None:
-                    yield Request(Kind.BEAT, tag, owned, full=True, subscribed=topics)
+                    yield Request(Kind.BEAT, tag, owned, True, topics, pattern)
+        for assignor in _assignors(scope):
+            if assignor is not None:
+                yield Request(Kind.BEAT, tag, seat.assigned, assignor=assignor)
     yield Request(Kind.BEAT, Tag.AHEAD)
 
 

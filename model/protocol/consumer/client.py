@@ -23,13 +23,17 @@ from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 
 
 class Member(Enum):
-    """The states of Java's member (MemberState), without those that last no step."""
+    """The states of Java's member (MemberState), without LEAVING, which lasts no step; a simple
+    member is never FENCED or PREPARE_LEAVING.
+    """
 
     UNSUBSCRIBED = "unsubscribed"
     JOINING = "joining"
     STABLE = "stable"
     RECONCILING = "reconciling"
     ACKNOWLEDGING = "acknowledging"
+    PREPARE_LEAVING = "prepare_leaving"
+    FENCED = "fenced"
     STALE = "stale"
     FATAL = "fatal"
 
@@ -75,31 +79,43 @@ class Client:
         """Does it send heartbeats?"""
         return self.state in BEATS
 
+    @property
+    def sends(self) -> bool:
+        """Does it send one as soon as none is on its way?"""
+        return self.beats
 
-def heartbeat_of(client: Client, tag: Tag, scope: ConsumerScope) -> Request:
-    """The heartbeat that it sends next."""
-    if client.state == Member.JOINING:
-        return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=client.subscribed)
-    owned = client.current if client.full or not client.said else None
-    if owned is not None and scope.k1 != AS_KAFKA:
-        owned |= client.holds | (0 if client.done else client.target)
-        if client.taking is not None and not client.taking.aborted:
-            owned |= client.taking.share
-    topics = client.subscribed if client.full or not client.told else None
-    return Request(Kind.BEAT, tag, owned, client.full, topics)
+    def heartbeat(self, tag: Tag, scope: ConsumerScope) -> Request:
+        """The heartbeat that it sends next."""
+        if self.state == Member.JOINING:
+            return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=self.subscribed)
+        owned = self.current if self.full or not self.said else None
+        if owned is not None and scope.k1 != AS_KAFKA:
+            owned |= self.reported(scope)
+        topics = self.subscribed if self.full or not self.told else None
+        return Request(Kind.BEAT, tag, owned, self.full, topics)
 
+    def reported(self, scope: ConsumerScope) -> int:
+        """What a member that does better than Kafka's says that it owns, beside what it has taken:
+        what it consumes or is just taking; and (K1') what it may take before the heartbeat arrives.
+        """
+        taking = self.taking if self.taking is not None and not self.taking.aborted else None
+        owned = self.holds
+        if taking is not None and taking.assigns:
+            owned |= taking.share
+        if scope.k1_prime != AS_KAFKA:
+            owned |= (0 if self.done else self.target) | (taking.share if taking else 0)
+        return owned
 
-def after_heartbeat(client: Client) -> Client:
-    """It has sent one."""
-    if client.state == Member.ACKNOWLEDGING:
-        state = Member.STABLE if client.done else Member.RECONCILING
-        client = but(client, state=state)
-    return but(client, said=True, full=False, told=True)
+    def heartbeat_sent(self) -> Client:
+        """It has sent one."""
+        state = self.state
+        if state == Member.ACKNOWLEDGING:
+            state = Member.STABLE if self.done else Member.RECONCILING
+        return but(self, state=state, said=True, full=False, told=True)
 
-
-def unanswered(client: Client) -> Client:
-    """What was sent is forgotten: the next heartbeat carries everything."""
-    return but(client, full=True, said=False, told=False)
+    def unanswered(self) -> Client:
+        """What was sent is forgotten: the next heartbeat carries everything."""
+        return but(self, full=True, said=False, told=False)
 
 
 def without_assignment(client: Client, state: Member) -> Client:
@@ -127,14 +143,16 @@ def send_consumer_heartbeat(
 ) -> Iterator[tuple[Client, Link]]:
     """A member sends a heartbeat."""
     if idle(link):
-        request = heartbeat_of(client, link.tag, scope)
-        yield after_heartbeat(client), sent(link, request, scope)
+        request = client.heartbeat(link.tag, scope)
+        yield client.heartbeat_sent(), sent(link, request, scope)
 
 
-@rule(when=lambda link: link.out is not None)
+@rule(when=lambda link: link.out is not None and link.back is None)
 def request_arrives(link: Link) -> Iterator[Link]:
     """A heartbeat arrives (only with an explicit wire)."""
-    yield but(link, out=None, request=link.out)
+    assert link.out is not None
+    following, behind = (link.behind[0], link.behind[1:]) if link.behind else (None, ())
+    yield but(link, out=following, behind=behind, request=link.out, lost=link.out.unheard)
 
 
 @rule(when=lambda link: link.back is not None)
@@ -165,7 +183,7 @@ def hear_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     if answer.code in (UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH):
         yield "fenced", without_assignment(client, Member.JOINING), but(link, tag=Tag.OLD)
     elif answer.code == COORDINATOR_NOT_AVAILABLE:
-        yield "unavailable", unanswered(client), link
+        yield "unavailable", client.unanswered(), link
     elif answer.code != NONE:
         yield "fatal", without_assignment(client, Member.FATAL), but(link, tag=Tag.OLD)
     else:
@@ -220,11 +238,11 @@ def callback_returns(client: Client) -> Iterator[tuple[str, Client]]:
         yield "revoked", but(client, holds=kept, taking=but(taking, assigns=True))
 
 
+WIRE_RULES = (request_arrives, answer_arrives)
 CLIENT_RULES = (
     subscribe_all,
     send_consumer_heartbeat,
-    request_arrives,
-    answer_arrives,
+    *WIRE_RULES,
     reconcile,
     callback_returns,
 )

@@ -8,9 +8,6 @@ from groupcheck.model.engine import but, rule, urgent
 from groupcheck.model.protocol.consumer.client import (
     Client,
     Member,
-    after_heartbeat,
-    heartbeat_of,
-    unanswered,
     without_assignment,
 )
 from groupcheck.model.protocol.consumer.memory import Seat, order
@@ -30,7 +27,7 @@ def crash(client: Client, link: Link, budget: Budget) -> Iterator[Happened]:
     """A process dies; another one takes its place. Of a static member it has the instance id."""
     if client.state != Member.UNSUBSCRIBED:
         successor = Link(static=link.static, dead=not link.static)
-        yield Client(), successor, budget.spend("crash")
+        yield type(client)(), successor, budget.spend("crash")
 
 
 @urgent(when=lambda link: link.dead)
@@ -80,18 +77,18 @@ def lose_answer(
         return
     if scope.wire == "explicit":
         if not idle(link):
-            yield "connection", unanswered(client), but(link, out=None, back=None), left
-    else:
-        request = heartbeat_of(client, link.tag, scope)
+            yield "connection", client.unanswered(), but(link, out=None, back=None, behind=()), left
+    elif client.sends:
+        request = client.heartbeat(link.tag, scope)
         handled = but(link, request=request, lost=True)
-        yield "answer", unanswered(after_heartbeat(client)), handled, left
+        yield "answer", client.heartbeat_sent().unanswered(), handled, left
 
 
 @rule(when=lambda budget: budget.allows("lose_request"))
 def lose_heartbeat(client: Client, link: Link, budget: Budget) -> Iterator[Happened]:
     """A heartbeat never arrives."""
-    if client.beats and idle(link):
-        yield unanswered(after_heartbeat(client)), link, budget.spend("lose_request")
+    if client.sends and idle(link):
+        yield client.heartbeat_sent().unanswered(), link, budget.spend("lose_request")
 
 
 @rule(when=lambda budget: budget.allows("append_failure"))
@@ -99,10 +96,10 @@ def fail_append(
     client: Client, link: Link, budget: Budget, scope: ConsumerScope
 ) -> Iterator[Happened]:
     """The records of a heartbeat cannot be appended."""
-    if client.beats and idle(link):
-        request = heartbeat_of(client, link.tag, scope)
+    if client.sends and idle(link):
+        request = client.heartbeat(link.tag, scope)
         handled = but(link, request=request, fails=True)
-        yield after_heartbeat(client), handled, budget.spend("append_failure")
+        yield client.heartbeat_sent(), handled, budget.spend("append_failure")
 
 
 @rule(when=lambda budget: budget.allows("delay_request"))
@@ -113,11 +110,11 @@ def delay_heartbeat(
     left = budget.spend("delay_request")
     if not client.beats or link.late is not None:
         return
-    if link.out is not None:
-        yield unanswered(client), but(link, out=None, late=link.out), left
-    elif scope.wire == "collapsed":
-        request = heartbeat_of(client, link.tag, scope)
-        yield unanswered(after_heartbeat(client)), but(link, late=request), left
+    if link.out is not None and not link.behind:
+        yield client.unanswered(), but(link, out=None, late=link.out), left
+    elif scope.wire == "collapsed" and client.sends:
+        request = client.heartbeat(link.tag, scope)
+        yield client.heartbeat_sent().unanswered(), but(link, late=request), left
 
 
 @rule("handled", "dropped", when=lambda link: link.late is not None)
@@ -136,18 +133,16 @@ def late_heartbeat(link: Link, scope: ConsumerScope) -> Iterator[tuple[str, Link
 def change_subscription(
     client: Client, budget: Budget, scope: ConsumerScope
 ) -> Iterator[tuple[Client, Budget]]:
-    """The application subscribes to other topics."""
-    if client.beats:
+    """The application subscribes to other topics by their names."""
+    if client.beats and client.subscribed:
         for subscribed in scope.subscriptions:
             if subscribed != client.subscribed:
                 yield but(client, subscribed=subscribed, told=False), budget.spend("subscription")
 
 
-FAULT_RULES = (
+# Those of every member, and all of a simple one's.
+SHARED_FAULT_RULES = (
     crash,
-    close_consumer,
-    poll_timeout,
-    poll_again,
     lose_answer,
     lose_heartbeat,
     fail_append,
@@ -155,3 +150,4 @@ FAULT_RULES = (
     late_heartbeat,
     change_subscription,
 )
+FAULT_RULES = (*SHARED_FAULT_RULES, close_consumer, poll_timeout, poll_again)

@@ -11,8 +11,15 @@ from groupcheck.model.protocol.covers import Fields
 # Fault -> the outcomes each of which always spends one of it.
 SPENT_BY: Mapping[str, tuple[str, ...]] = {
     "crash": ("crash",),
-    "close": ("close_consumer:well", "close_consumer:failed"),
-    "poll_timeout": ("poll_timeout",),
+    "close": (
+        "close_consumer:well",
+        "close_consumer:failed",
+        "application_closes:closed",
+        "application_closes:called",
+    ),
+    "poll_timeout": ("poll_timeout", "java_poll_timeout"),
+    "unsubscribe": ("application_unsubscribes:left", "application_unsubscribes:called"),
+    "callback_failure": ("java_callback_returns:failed",),
     "lose_request": ("lose_heartbeat",),
     "lose_response": ("lose_answer:answer", "lose_answer:connection"),
     "append_failure": ("fail_append",),
@@ -44,6 +51,42 @@ SHOWS: tuple[Fields, ...] = (
     },
     {"members": 2, "partitions": 1, "static_members": 1, "requests": "anybody"},
     {"members": 1, "partitions": 1, "requests": "anybody", "faults": {"append_failure": 1}},
+    {"members": 1, "java": True},
+    {"members": 2, "partitions": 1, "java": True, "callbacks": "phased"},
+    {"members": 1, "java": True, "callbacks": "phased", "faults": {"poll_timeout": 1}},
+    {
+        "members": 1,
+        "java": True,
+        "callbacks": "phased",
+        "faults": {"unsubscribe": 1, "callback_failure": 1},
+    },
+    {"members": 1, "java": True, "callbacks": "phased", "faults": {"close": 1}},
+    {
+        "members": 1,
+        "java": True,
+        "callbacks": "phased",
+        "auto_commit": True,
+        "faults": {"session_timeout": 1},
+    },
+    {
+        "members": 1,
+        "java": True,
+        "wire": "explicit",
+        "faults": {"poll_timeout": 1, "lose_response": 1},
+    },
+    {
+        "members": 1,
+        "java": True,
+        "faults": {"unsubscribe": 1, "close": 1, "session_timeout": 1},
+    },
+    {"members": 1, "java": True, "static_members": 1, "faults": {"crash": 1}},
+    {
+        "members": 1,
+        "partitions": 1,
+        "requests": "anybody",
+        "patterns": True,
+        "assignor": "named",
+    },
 )
 UNREACHED: Mapping[str, str] = {}
 BOOKKEEPING: Mapping[str, str] = {

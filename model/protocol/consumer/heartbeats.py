@@ -4,8 +4,9 @@ The rules read the coordinator's memory and the link, never the client. One hear
 urgent steps: it is checked and the member's record follows it; if the group is ahead of its target,
 a walk over all members makes a new one (`targets`); then the member is reconciled and answered.
 
-Left out: regular expressions, racks, classic members, assignors that members name, requests that
-are malformed (42) or come to a coordinator that is loading (14) or is none (16).
+Left out: all regular expressions but one that means every topic, and its later refresh; racks,
+which are kept and decide nothing; classic members; requests that are malformed (42, 128) or come to
+a coordinator that is loading (14) or is none (16).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from groupcheck.model.protocol.codes import (
     GROUP_MAX_SIZE_REACHED,
     UNKNOWN_MEMBER_ID,
     UNRELEASED_INSTANCE_ID,
+    UNSUPPORTED_ASSIGNOR,
 )
 from groupcheck.model.protocol.consumer.memory import (
     REST,
@@ -46,9 +48,12 @@ from groupcheck.model.protocol.consumer.messages import (
 )
 from groupcheck.model.protocol.consumer.reconciliation import reconciled
 from groupcheck.model.protocol.consumer.scope import MENDED, ConsumerScope
+from groupcheck.model.protocol.consumer.subscriptions import bumps, named, noted, wanted
+from groupcheck.model.protocol.consumer.votes import NAMES
 
 Handled = tuple[str, Core, Seat | None, Link]
 REFUSED = {
+    "unsupported": UNSUPPORTED_ASSIGNOR,
     "absent": GROUP_ID_NOT_FOUND,
     "full": GROUP_MAX_SIZE_REACHED,
     "unknown": UNKNOWN_MEMBER_ID,
@@ -67,6 +72,8 @@ def refused(core: Core, seat: Seat | None, link: Link, scope: ConsumerScope) -> 
     request = link.request
     assert request is not None
     joins = request.kind == Kind.JOIN
+    if request.assignor not in (None, *NAMES):
+        return "unsupported"
     if not core.exists and not joins:
         return "absent"
     if scope.max_size is not None and core.members >= scope.max_size:
@@ -119,10 +126,13 @@ def consumer_heartbeat(
         yield why, core, seat, _answered(link, Answer(REFUSED[why]), scope)
         return
     undo = Undo(core, seat) if link.fails else None
-    before, wrote = seat, False
+    wrote = seat is None or core.stale
+    asked = named(seat or Seat(), request, core, scope)
+    pending = core.pending or core.stale or bumps(seat or Seat(), request, core, scope)
     if seat is None:
-        label, seat, wrote = "added", Seat(), True
-        core = but(core, exists=True, pending=True, members=core.members + 1)
+        label, seat = "added", Seat()
+        pending = pending or (not core.exists and not scope.release.begins_at_target)
+        core = but(core, exists=True, members=core.members + 1)
     elif request.kind == Kind.BEAT:
         label = "accepted"
     elif seat.parked:
@@ -130,21 +140,18 @@ def consumer_heartbeat(
         seat = but(seat, parked=False, previous=Previous.NEW, session=True, rebalance=Timer.OFF)
     else:
         label = "rejoined"
-    changed = request.subscribed is not None and request.subscribed != seat.subscribed
-    if changed:
-        seat = but(seat, subscribed=request.subscribed)
-        core, wrote = but(core, pending=True), True
-    if core.stale:
-        core, wrote = but(core, pending=True, stale=False), True
+    core, after = noted(but(core, pending=pending, stale=False), seat, request, scope)
+    changed = after.topics != seat.topics or after.unresolved
     link = but(
         link,
         accepted=True,
-        changed=changed and before is not None and label != "replaced",
-        wrote=wrote,
+        changed=changed and label not in ("added", "replaced"),
+        wrote=wrote or after != seat,
         undo=undo,
     )
+    seat = after
     if core.pending and core.due:
-        core = but(core, errand=Collect(link.fails))
+        core = but(core, errand=Collect(link.fails, asked))
         seat, link = but(seat, asks=link.fails), but(link, wrote=True)
     yield label, core, seat, link
 
@@ -160,6 +167,8 @@ def reconcile_member(
     assert request is not None and seat is not None
     seat = but(seat, asks=False)
     new = reconciled(seat, request.owned, core.held, link.changed, scope.release)
+    if not scope.assignment_epochs:
+        new = but(new, fresh=0)
     wrote = new != seat
     if link.undo is not None and (wrote or link.wrote):
         core, stored = link.undo.core, link.undo.seat
@@ -178,6 +187,8 @@ def reconcile_member(
     new = but(new, session=True, rebalance=armed if wrote else seat.rebalance)
     core = but(core, held=core.held & ~seat.owned | new.owned)
     answer = Answer(assigned=new.assigned if told else None)
+    if scope.patterns:
+        link = but(link, wants=wanted(link.wants, request))
     yield label, core, new, _answered(link, answer, scope), walk
 
 
@@ -227,8 +238,22 @@ def leave_consumer_group(
     else:
         core = but(core, held=core.held & ~seat.revoking)
         stale = Timer.OFF if seat.rebalance == Timer.OFF else Timer.STALE
-        parked = but(seat, parked=True, revoking=0, current=False, rebalance=stale)
+        parked = but(seat, parked=True, revoking=0, fresh=0, current=False, rebalance=stale)
+        if scope.kafka_20641 == MENDED and seat.state == State.UNREVOKED:
+            parked = but(parked, state=State.STABLE)
         yield "parked", core, parked, _answered(gone(link), Answer(), scope)
 
 
-REQUEST_RULES = (reconcile_member, consumer_heartbeat, leave_consumer_group)
+@urgent(when=lambda seat: seat is not None and seat.unresolved)
+def resolve_pattern(
+    core: Core, seat: Seat | None, link: Link, scope: ConsumerScope
+) -> Iterator[tuple[Core, Seat | None, Link]]:
+    """The group's regular expression is resolved once the heartbeat that brought it is answered
+    (TopicRegexResolver, handleRegularExpressionsResult). That takes a while, which is left out.
+    """
+    if seat is not None and link.request is None:
+        seat = but(seat, unresolved=False, pattern=scope.everything)
+        yield but(core, pending=True, matching=core.matching + 1), seat, link
+
+
+REQUEST_RULES = (resolve_pattern, reconcile_member, consumer_heartbeat, leave_consumer_group)

@@ -13,6 +13,7 @@ from enum import IntEnum
 from attrs import frozen
 
 from groupcheck.model.engine import but
+from groupcheck.model.protocol.consumer.votes import NONE, Votes, moved
 
 
 class State(IntEnum):
@@ -55,6 +56,8 @@ class Collect(Errand):
 
     # The append of the target will fail.
     fails: bool = False
+    # The assignor that most members name.
+    named: str = ""
     # A member as the assignor sees it: its subscription, its last target, its number.
     seen: tuple[tuple[int, int, int], ...] = ()
 
@@ -107,6 +110,9 @@ class Core:
     stale: bool = False
     # May a target be computed, or does the assignment interval run?
     due: bool = True
+    # How many members name which assignor, and how many subscribe by the pattern.
+    votes: Votes = NONE
+    matching: int = 0
     errand: Errand | None = None
 
 
@@ -122,8 +128,14 @@ class Seat:
     assigned: int = 0
     revoking: int = 0
     target: int = 0
-    # The partitions that the topics of its subscription may have.
+    # The partitions that the topics of its subscription may have, and those that its regular
+    # expression means.
     subscribed: int = 0
+    pattern: int = 0
+    # The assignor that it names.
+    assignor: str = ""
+    # Of what is assigned or to be revoked: what it was given at the epoch that it has (KIP-1251).
+    fresh: int = 0
     # A static member that has left with epoch -2, and may come back.
     parked: bool = False
     # Its session timer is armed.
@@ -131,11 +143,18 @@ class Seat:
     rebalance: Timer = Timer.OFF
     # Inside a step: its request asks for a target, and its append will fail.
     asks: bool = False
+    # Inside a step: nobody has resolved its regular expression yet.
+    unresolved: bool = False
 
     @property
     def owned(self) -> int:
         """What nobody else may get."""
         return self.assigned | self.revoking
+
+    @property
+    def topics(self) -> int:
+        """What it subscribes to, by name or by pattern."""
+        return self.subscribed | self.pattern
 
 
 def order(ghosts: list[Seat]) -> tuple[Seat, ...]:
@@ -155,4 +174,6 @@ def without(core: Core, seat: Seat, *, settles: bool) -> Core:
         held=core.held & ~seat.owned,
         members=left,
         due=core.due or empties,
+        votes=moved(core.votes, seat.assignor, ""),
+        matching=core.matching - bool(seat.pattern),
     )

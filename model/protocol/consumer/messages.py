@@ -37,6 +37,9 @@ class Kind(Enum):
     PARK = "park"  # epoch -2
 
 
+LEAVES = (Kind.LEAVE, Kind.PARK)
+
+
 @frozen
 class Request:
     """A ConsumerGroupHeartbeat."""
@@ -47,10 +50,17 @@ class Request:
     owned: int | None = None
     # It carries all fields, so that the answer has the assignment.
     full: bool = False
-    # The partitions that its topics may have; None: as before.
+    # The partitions that its topics may have, those that its regular expression means (0: it has
+    # none), and the assignor that it names; None: as before.
     subscribed: int | None = None
+    pattern: int | None = None
+    assignor: str | None = None
     # It comes from another member id with the same group.instance.id.
     other: bool = False
+    # Nobody waits for its answer.
+    unheard: bool = False
+    # The member has left since it was sent.
+    before: bool = False
 
 
 @frozen
@@ -61,6 +71,10 @@ class Answer:
     tag: Tag = Tag.CURRENT
     # None: as before.
     assigned: int | None = None
+    # It answers the leave of a member that waits for it.
+    last: bool = False
+    # The member has left since it sent the request.
+    before: bool = False
 
 
 @frozen
@@ -80,6 +94,8 @@ class Link:
     # On its way (only with an explicit wire).
     out: Request | None = None
     back: Answer | None = None
+    # Sent after it (only by Java's member, which does not wait before it leaves).
+    behind: tuple[Request, ...] = ()
     # Inside a step: the request that is handled, and what became of it.
     request: Request | None = None
     answer: Answer | None = None
@@ -95,6 +111,9 @@ class Link:
     lost: bool = False
     # A heartbeat on a former connection.
     late: Request | None = None
+    # What the process subscribes to by name and by pattern, as its heartbeats have said since it
+    # joined (only where there are patterns).
+    wants: tuple[int, int] = (0, 0)
     # It has a group.instance.id. It never changes.
     static: bool = False
     # Inside a step: the process has just died.
@@ -115,7 +134,12 @@ def retagged(link: Link, moved: bool) -> Link:
         return None if message is None else evolve(message, tag=tag(message.tag))
 
     return but(
-        link, tag=tag(link.tag), out=sent(link.out), late=sent(link.late), back=sent(link.back)
+        link,
+        tag=tag(link.tag),
+        out=sent(link.out),
+        back=sent(link.back),
+        behind=tuple(map(sent, link.behind)),
+        late=sent(link.late),
     )
 
 
@@ -126,7 +150,7 @@ def gone(link: Link) -> Link:
 
 def answered(link: Link, answer: Answer, *, explicit: bool) -> Link:
     """The request is handled."""
-    heard = not link.lost
+    heard, request = not link.lost, link.request
     done = but(
         link,
         request=None,
@@ -139,9 +163,11 @@ def answered(link: Link, answer: Answer, *, explicit: bool) -> Link:
     )
     if not heard:
         return done
+    if request is not None and (request.before or request.kind in LEAVES):
+        answer = evolve(answer, last=request.kind in LEAVES, before=request.before)
     return but(done, back=answer) if explicit else but(done, answer=answer)
 
 
 def idle(link: Link) -> bool:
     """Is nothing on its way?"""
-    return link.out is None and link.back is None
+    return link.out is None and link.back is None and not link.behind

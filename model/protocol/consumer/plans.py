@@ -15,22 +15,25 @@ from groupcheck.model.protocol.consumer.scope import ConsumerScope
 
 Key = tuple[int, int, int]
 Plan = tuple[tuple[Key, int], ...]
-BY_ID = ("uniform", "range")
+NAMED = "named"
+BY_ID = ("uniform", "range", NAMED)
 
 
 def key_of(seat: Seat, number: int, scope: ConsumerScope) -> Key:
     """The member as the assignor sees it."""
     by_id = scope.assignor in BY_ID
     target = 0 if scope.assignor == "any" else seat.target
-    return seat.subscribed, target, number if by_id else -1
+    return seat.topics, target, number if by_id else -1
 
 
-def plans(seen: tuple[Key, ...], topics: int, scope: ConsumerScope) -> list[Plan]:
-    """Every plan that the assignor may make of the partitions `topics`."""
+def plans(seen: tuple[Key, ...], topics: int, scope: ConsumerScope, named: str = "") -> list[Plan]:
+    """Every plan that the assignor may make of the partitions `topics`. `named`: the one that most
+    members name.
+    """
     if not seen:
         return [()]
     if scope.assignor in BY_ID:
-        return [_by_id(seen, topics, scope)]
+        return [_by_id(seen, topics, scope, named or scope.assignor)]
     every = {tuple(sorted(zip(seen, shares))) for shares in _legal(seen, topics, scope)}
     if scope.assignor == "sticky":
         least = min(map(_cost, every))
@@ -60,7 +63,7 @@ def _cost(plan: Plan) -> tuple[int, int]:
     return max(sizes) - min(sizes), moves
 
 
-def _by_id(seen: tuple[Key, ...], topics: int, scope: ConsumerScope) -> Plan:
+def _by_id(seen: tuple[Key, ...], topics: int, scope: ConsumerScope, assignor: str) -> Plan:
     """What Kafka's own assignor makes of it."""
     sizes = {name(t): (topics & scope.topic(t)).bit_count() for t in range(scope.topics)}
     members = tuple(
@@ -73,12 +76,12 @@ def _by_id(seen: tuple[Key, ...], topics: int, scope: ConsumerScope) -> Plan:
         for subscribed, target, number in seen
     )
     group = Group({topic: n for topic, n in sizes.items() if n}, members)
-    made = _assigned(group, scope)
+    made = _assigned(group, assignor, scope)
     return tuple((key, _mask(made[id_of(key[2])], scope)) for key in seen)
 
 
-def _assigned(group: Group, scope: ConsumerScope) -> Assignment:
-    if scope.assignor == "range":
+def _assigned(group: Group, assignor: str, scope: ConsumerScope) -> Assignment:
+    if assignor == "range":
         return server_range(group)
     return uniform(group, gives_up_the_extra=scope.kafka != "4.0.0")
 

@@ -27,7 +27,7 @@ def _narrowed(seat: Seat, owned: int | None) -> Seat:
     """Topics that the member does not subscribe to any more are taken from it
     (updateCurrentAssignment).
     """
-    dropped = seat.assigned & ~seat.subscribed
+    dropped = seat.assigned & ~seat.topics
     if not dropped:
         return seat
     kept = seat.assigned & ~dropped
@@ -40,7 +40,7 @@ def _narrowed(seat: Seat, owned: int | None) -> Seat:
 
 def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
     """What the member has to give up, or what it may take (computeNextAssignment)."""
-    target = seat.target & seat.subscribed if release.drops_topics else seat.target
+    target = seat.target & seat.topics if release.drops_topics else seat.target
     kept = seat.assigned & target
     gone = seat.assigned & ~kept
     wanted = target & ~kept
@@ -50,12 +50,16 @@ def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
         written = but(seat, state=State.UNREVOKED, assigned=kept, revoking=gone)
         return _stamped(written, seat, moved=left_behind)
     blocked = wanted & taken
+    assigned = kept | wanted & ~taken
+    # Before KIP-1251, all that a member had counted as given with its epoch.
+    fresh = assigned & ~kept if release.keeps_given else assigned
     written = but(
         seat,
         state=State.UNRELEASED if blocked else State.STABLE,
         current=True,
-        assigned=kept | wanted & ~taken,
+        assigned=assigned,
         revoking=0,
+        fresh=fresh if not seat.current else fresh | seat.fresh & kept,
     )
     return _stamped(written, seat, moved=not seat.current)
 
@@ -68,4 +72,4 @@ def _stamped(written: Seat, before: Seat, *, moved: bool) -> Seat:
         previous = Previous.ZERO
     else:
         previous = Previous.OLDER
-    return but(written, previous=previous)
+    return but(written, previous=previous, fresh=written.fresh & written.owned)

@@ -23,16 +23,32 @@ class Release:
     keeps_epoch: bool = True
     # A target is not computed sooner than the assignment interval after the last one (KIP-1263).
     interval: bool = True
+    # A partition keeps the epoch at which its member was given it. Before, it had that of the
+    # member, so a commit with an older one was refused (KIP-1251).
+    keeps_given: bool = True
+    # A new group is at its target, so one whose first member subscribes by a pattern waits for it.
+    begins_at_target: bool = True
+    # A member that gives up its pattern rebalances the group.
+    pattern_ends: bool = True
     # The successor of a static member comes in although the group is full (KAFKA-20601).
     admits_successor: bool = True
     # An empty group is at its target (KAFKA-20442).
     settles_empty: bool = True
+    # Another assignor that most members name rebalances the group (KAFKA-20434).
+    follows_votes: bool = True
 
 
 _4_4_0 = Release()
-_4_3_1 = evolve(_4_4_0, admits_successor=False, settles_empty=False)
-_4_2_0 = evolve(_4_3_1, interval=False)
-_4_1_1 = evolve(_4_2_0, rejoins=False, keeps_own=False, drops_topics=False, keeps_epoch=False)
+_4_3_1 = evolve(_4_4_0, admits_successor=False, settles_empty=False, follows_votes=False)
+_4_2_0 = evolve(_4_3_1, interval=False, keeps_given=False, begins_at_target=False)
+_4_1_1 = evolve(
+    _4_2_0,
+    rejoins=False,
+    keeps_own=False,
+    drops_topics=False,
+    keeps_epoch=False,
+    pattern_ends=False,
+)
 RELEASES: Mapping[str, Release] = {
     "4.4.0": _4_4_0,
     "4.3.1": _4_3_1,

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from groupcheck.model.engine import Spec, array, end, single
 from groupcheck.model.protocol.consumer.anybody import anybody_sends, nobody_hears
-from groupcheck.model.protocol.consumer.client import CLIENT_RULES, Client, Member, hear_answer
-from groupcheck.model.protocol.consumer.client_faults import FAULT_RULES, leave_ghost
+from groupcheck.model.protocol.consumer.client import (
+    CLIENT_RULES,
+    WIRE_RULES,
+    Client,
+    Member,
+    hear_answer,
+)
+from groupcheck.model.protocol.consumer.client_faults import (
+    FAULT_RULES,
+    SHARED_FAULT_RULES,
+    leave_ghost,
+)
 from groupcheck.model.protocol.consumer.heartbeats import REQUEST_RULES
+from groupcheck.model.protocol.consumer.java_member import JavaMember
+from groupcheck.model.protocol.consumer.java_rules import JAVA_RULES, java_hears
 from groupcheck.model.protocol.consumer.memory import REST, Core, Seat, State
 from groupcheck.model.protocol.consumer.messages import Link
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
@@ -18,6 +30,15 @@ COORDINATOR = frozenset(r.name for r in COORDINATOR_RULES)
 BY_THEMSELVES = (*TIMER_RULES, *OTHER_RULES)
 INSIDE = (*WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
 MEMBERS = (*BY_THEMSELVES, *CLIENT_RULES, *FAULT_RULES, leave_ghost, hear_answer, *INSIDE)
+JAVA = (
+    *BY_THEMSELVES,
+    *JAVA_RULES,
+    *WIRE_RULES,
+    *SHARED_FAULT_RULES,
+    leave_ghost,
+    java_hears,
+    *INSIDE,
+)
 ANYBODY = (*BY_THEMSELVES, anybody_sends, nobody_hears, *INSIDE)
 
 
@@ -45,7 +66,7 @@ def spec(scope: ConsumerScope) -> Spec:
         "budget": single(scope.budget),
         "walk": single(REST),
         "seat": array(scope.members, None, of=Seat | None),
-        "client": array(scope.members, Client()),
+        "client": array(scope.members, JavaMember() if scope.java else Client()),
         "link": array(scope.members, Link()),
         "ghosts": single(()),
     }
@@ -54,7 +75,7 @@ def spec(scope: ConsumerScope) -> Spec:
     return Spec(
         "consumer",
         slots,
-        ANYBODY if anybody else MEMBERS,
+        ANYBODY if anybody else JAVA if scope.java else MEMBERS,
         scope,
         ends=() if anybody else (at_rest, waits_for_its_session),
         deadlock=not anybody,

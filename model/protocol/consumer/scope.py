@@ -22,6 +22,7 @@ from groupcheck.model.protocol.bounds import (
     one_of,
     within,
 )
+from groupcheck.model.protocol.consumer.java_releases import JavaRelease, java_release
 from groupcheck.model.protocol.consumer.releases import RELEASES, Release
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
 
@@ -32,6 +33,8 @@ FAULTS: Mapping[str, str] = {
         "max.poll.interval.ms passes while the application is busy: the member leaves, and holds"
         " its partitions until the next poll."
     ),
+    "unsubscribe": "The application of one of Java's members unsubscribes.",
+    "callback_failure": "A callback of the rebalance listener of one of Java's members throws.",
     "lose_request": "A heartbeat never reaches the coordinator; the next one carries everything.",
     "lose_response": "The coordinator handles a heartbeat, but its answer is lost.",
     "append_failure": (
@@ -59,6 +62,7 @@ ASSIGNORS: Mapping[str, str] = {
     "sticky": "Every choice among the even assignments that move the fewest partitions.",
     "uniform": "Kafka's UniformAssignor, by the ids of members.",
     "range": "Kafka's RangeAssignor, by the ids of members.",
+    "named": "UniformAssignor or RangeAssignor, whichever most members name; else the first.",
 }
 MENDED, AS_KAFKA = "mended", "as_kafka"
 
@@ -91,6 +95,12 @@ class ConsumerScope:
     )
     kafka: str = bound("4.3.1", "Whose rules these are.", one_of((*RELEASES,)))
     assignor: str = bound("any", "How targets are made.", one_of((*ASSIGNORS,)))
+    patterns: bool = bound(
+        False, "May members subscribe by a regular expression, which means all topics?", TRUTH
+    )
+    assignment_epochs: bool = bound(
+        False, "Is it kept which partitions a member was given at its epoch (KIP-1251)?", TRUTH
+    )
     interval: bool = bound(
         False, "Is there an assignment interval (Kafka 4.3 and newer)? Otherwise it is 0.", TRUTH
     )
@@ -105,23 +115,53 @@ class ConsumerScope:
         "`collapsed`: a heartbeat and its answer are one step; `explicit`: each is a step.",
         one_of(("collapsed", "explicit")),
     )
+    java: bool = bound(
+        False,
+        "Are members Java's, with two threads? Otherwise they are simple ones.",
+        TRUTH,
+    )
+    auto_commit: bool = bound(
+        False, "enable.auto.commit of Java's members: a commit goes before a rebalance.", TRUTH
+    )
     callbacks: str = bound(
         "instant",
-        "`instant`: a member takes a new assignment in one step; `phased`: it revokes and assigns"
-        " in steps of their own.",
+        "`instant`: a member takes a new assignment in one step (Java's has no rebalance"
+        " listener); `phased`: it revokes and assigns in steps of their own.",
         one_of(("instant", "phased")),
     )
     k1: str = _finding(
         "a member reports what it had before an assignment that it is just taking, and a full"
         " heartbeat acknowledges a revocation that did not happen."
     )
+    k1_prime: str = _finding(
+        "a full heartbeat that is under way does not say what the member takes meanwhile."
+    )
     k14: str = _finding("a leave whose append fails takes the timers of the member with it.")
+    k16: str = _finding(
+        "an assignment that waits for the application is applied although the member was fenced."
+    )
     k17: str = _finding(
         "a join that comes late, over a former connection, acknowledges what was revoked since."
     )
     k18: str = _finding("any other heartbeat that comes late does.")
     k19: str = _finding("an acknowledgement whose append fails stops the rebalance timer.")
     k20: str = _finding("a revocation whose append fails starts the rebalance timer.")
+    k22: str = _finding(
+        "a member that joins by names under an id or instance that has subscribed by a pattern"
+        " keeps the pattern, and is given what it does not read."
+    )
+    k23: str = _finding(
+        "the answer to a heartbeat that was sent before the poll timer ran out is followed."
+    )
+    k24: str = _finding(
+        "where two assignors are named equally often, heartbeats that change nothing rebalance the"
+        " group (Kafka 4.4)."
+    )
+    k25: str = _finding(
+        "unsubscribe() returns when the member is fenced, although its callback has not run: it"
+        " runs in a later poll, and ends the next subscription."
+    )
+    kafka_20641: str = _finding("a static member that leaves while it revokes stays UNREVOKED.")
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
         converter=fault_counts,
@@ -169,6 +209,16 @@ class ConsumerScope:
     def release(self) -> Release:
         """The rules of this Kafka."""
         return RELEASES[self.kafka]
+
+    @property
+    def java_release(self) -> JavaRelease:
+        """How Java's member of this Kafka goes about it."""
+        return java_release(self.kafka)
+
+    @property
+    def listens(self) -> bool:
+        """Do Java's members have a rebalance listener?"""
+        return self.callbacks == "phased"
 
     @property
     def budget(self) -> Budget:

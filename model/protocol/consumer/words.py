@@ -51,6 +51,29 @@ DOES: Mapping[str, str] = {
     "rebalance_timeout:removed": "waits no longer for {who} to revoke, and removes it",
     "rebalance_timeout:failed": "waits no longer for {who}, and the append of that fails",
     "ghost_expires": "removes a member whose process is gone",
+    "application_subscribes": "subscribes to all topics",
+    "application_polls:polled": "polls",
+    "application_polls:called": "polls and calls {calls} for {called}",
+    "application_polls:assigned": "polls and takes what was assigned to it",
+    "application_polls:dropped": "polls and drops an assignment that it has lost",
+    "unsubscribe_goes_on:called": "calls {calls} for {called} in unsubscribe",
+    "unsubscribe_goes_on:skipped": "skips an assignment in unsubscribe",
+    "java_callback_returns:revoked": "has revoked what it should",
+    "java_callback_returns:assigned": "has taken its assignment",
+    "java_callback_returns:lost": "has been told that its partitions are lost",
+    "java_callback_returns:left": "has revoked all and leaves",
+    "java_callback_returns:closed": "has revoked all, leaves, and ends",
+    "java_callback_returns:failed": "throws in a callback",
+    "java_heartbeat": "sends a heartbeat",
+    "background_reconciles": "begins to take its assignment in the background",
+    "commit_ends": "has committed before the rebalance",
+    "find_coordinator": "finds its coordinator",
+    "java_poll_timeout": "does not poll in time: it leaves, and still holds its partitions",
+    "application_unsubscribes:left": "unsubscribes and leaves",
+    "application_unsubscribes:called": "unsubscribes, and is to revoke all first",
+    "application_closes:closed": "closes and leaves",
+    "application_closes:called": "closes, and revokes all first",
+    "session_over": "hears nothing more from {who} and removes it",
     "interval_passes": "may compute a target again",
     "move_coordinator": "moves to another broker, which starts all timers anew",
     "add_partition": "sees a new partition",
@@ -67,6 +90,7 @@ HANDLES: Mapping[str, str] = {
     "leave_consumer_group:parked": "keeps the place of {who}",
     "leave_consumer_group:failed": "answers 15 COORDINATOR_NOT_AVAILABLE",
     "target_written": "has a new target",
+    "resolve_pattern": "knows which topics the pattern of {who} means",
     **{
         f"{rule}:{why}": f"answers {name_of(code)}"
         for rule in ("consumer_heartbeat", "leave_consumer_group")
@@ -78,18 +102,30 @@ SILENT = frozenset(
     """
     begin_errand read_member read_ghosts compute_target give_target give_ghosts load_member
     load_ghosts timers_restarted consumer_heartbeat:accepted reconcile_member:kept hear_answer:well
-    hear_answer:unavailable leave_ghost nobody_hears
+    hear_answer:unavailable leave_ghost nobody_hears java_hears:well java_hears:ignored
+    java_hears:unavailable java_hears:left
     """.split()
 )
 HEARS: Mapping[str, str] = {
     "hear_answer:fenced": "gives up its partitions and joins again",
     "hear_answer:fatal": "stops with an error",
+    "java_hears:fenced": "has lost its partitions",
+    "java_hears:fatal": "stops with an error",
 }
-TIMERS = ("session_timeout", "rebalance_timeout", "ghost_expires", "interval_passes")
+TIMERS = (
+    "session_timeout",
+    "rebalance_timeout",
+    "ghost_expires",
+    "session_over",
+    "interval_passes",
+)
 FAULTS = (
     "crash",
     "close_consumer",
     "poll_timeout",
+    "java_poll_timeout",
+    "application_unsubscribes",
+    "application_closes",
     "lose_answer",
     "fail_append",
     "change_subscription",
@@ -97,6 +133,7 @@ FAULTS = (
     "add_partition",
 )
 LOST = ("lose_heartbeat",)
+HEARTBEATS = ("send_consumer_heartbeat", "java_heartbeat")
 HANDLERS = ("consumer_heartbeat", "leave_consumer_group")
 LAST_WORDS = ("consumer_heartbeat", "leave_consumer_group", "reconcile_member")
 
@@ -120,8 +157,14 @@ def _does(firing: Firing, after: State) -> str:
     words = DOES[firing.name]
     if firing.me is None:
         return words
-    share = partitions(after["client"][firing.me].target)
-    return words.format(who=member(firing.me), share=share)
+    client = after["client"][firing.me]
+    called = getattr(client, "running", None)
+    return words.format(
+        who=member(firing.me),
+        share=partitions(client.target),
+        calls=called.calls.value if called else "",
+        called=partitions(called.partitions) if called else "",
+    )
 
 
 def _follows(firing: Firing, after: State) -> Iterator[tuple[str, str]]:
@@ -158,7 +201,7 @@ def story_of(path: Path) -> Story:
         who = _subject(step.firing)
         lane = COORDINATOR if who == THE_COORDINATOR else who
         changes = tuple(_changes(before, after))
-        dull = step.firing.name == "send_consumer_heartbeat" and not changes
+        dull = step.firing.name in HEARTBEATS and not changes
         lines.append(Line(number, lane, tell(step, before, after), changes, not dull))
         events += _events(number, step, lane)
     spans = [span for i in members for span in _held(states, i)]
@@ -193,7 +236,7 @@ def _events(number: int, step: Step, lane: str) -> Iterator[Message | Note]:
         if rule not in ("late_heartbeat", "request_arrives"):
             yield Message(number, member(firing.me), COORDINATOR, "heartbeat")
     answers = [f for f in step.urgent if f.name.partition(":")[0] in LAST_WORDS]
-    heard = any(f.name.startswith("hear_answer") for f in step.urgent)
+    heard = any(f.name.startswith(("hear_answer", "java_hears")) for f in step.urgent)
     if answers and answers[-1].me is not None:
         yield Message(
             number, COORDINATOR, member(answers[-1].me), _code(answers[-1]), lost=not heard

@@ -16,6 +16,7 @@ from groupcheck.model.engine.verdict import HOLDS, VIOLATED, Verdict
 from groupcheck.model.protocol.consumer.plans import plans
 from groupcheck.model.protocol.consumer.rules import spec
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.consumer.votes import NONE, preferred, preferred_with
 from groupcheck.model.protocol.family import CONSUMER
 
 PROMISES = for_families((CONSUMER,))
@@ -78,6 +79,8 @@ def test_members_are_exchanged_where_the_assignor_does_not_know_them() -> None:
     assert verdict.states == check(**fields).states
 
 
+PATTERNS = {"partitions": 1, "requests": "anybody", "patterns": True}
+NAMED = {"partitions": 1, "requests": "anybody", "assignor": "named", "kafka": "4.4.0"}
 FINDINGS = [
     ("k1", {"any_faults": 2}, "member_holds_what_it_was_given", 7),
     ("k1", {"any_faults": 1, "callbacks": "phased"}, "member_holds_what_it_was_given", 8),
@@ -92,6 +95,20 @@ FINDINGS = [
     ),
     ("k19", {"any_faults": 1}, "revocation_is_watched", 7),
     ("k20", {"any_faults": 1}, "only_revocations_are_watched", 5),
+    (
+        "k22",
+        {"members": 1, "static_members": 1, "topics": 2, **PATTERNS},
+        "given_can_be_consumed",
+        3,
+    ),
+    ("k22", {"members": 1, "topics": 2, **PATTERNS}, "given_can_be_consumed", 2),
+    ("k24", NAMED, "heartbeat_moves_nothing", 3),
+    (
+        "kafka_20641",
+        {"static_members": 1, "faults": {"close": 1}},
+        "parked_member_revokes_nothing",
+        6,
+    ),
 ]
 
 
@@ -99,15 +116,34 @@ FINDINGS = [
 def test_a_finding_breaks_its_promise_as_kafka_is_and_not_mended(
     finding: str, fields: dict[str, Any], promise: str, depth: int
 ) -> None:
-    asked = promised(members=2, **fields, **{finding: "as_kafka"}).only([promise])
+    asked = promised(**{"members": 2, **fields, finding: "as_kafka"}).only([promise])
     verdict = explore(attrs.evolve(asked, views=PROMISES.views))
     assert verdict.verdict == VIOLATED
     assert [(v.invariant, v.depth) for v in verdict.violations] == [(promise, depth)]
 
 
-@pytest.mark.parametrize("fields", [{"faults": {"delay_request": 1, "metadata": 1}}])
-def test_requests_that_come_late_and_are_dropped_do_no_harm(fields: dict[str, Any]) -> None:
-    assert check(members=2, **fields).verdict == HOLDS
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"faults": {"delay_request": 1, "metadata": 1}},
+        {"members": 1, "topics": 2, "static_members": 1, **PATTERNS},
+        NAMED,
+        {"assignment_epochs": True, "any_faults": 1},
+    ],
+)
+def test_mended_readings_hold_beyond_any_faults(fields: dict[str, Any]) -> None:
+    """Late requests that are dropped; patterns that a join by names ends; ties that one order
+    breaks; and what was given at which epoch.
+    """
+    assert check(**{"members": 2, **fields}).verdict == HOLDS
+
+
+def test_the_assignor_that_asks_wins_a_tie_in_a_copy_and_the_first_one_in_the_group() -> None:
+    assert preferred(NONE) == preferred((1, 1)) == "uniform" != preferred((1, 2))
+    assert preferred_with((1, 1), "range", "range") == "range"
+    assert preferred_with((1, 1), "", "") == preferred_with((1, 1), "uniform", "uniform")
+    assert preferred_with((2, 2), "range", "range") == "uniform"
+    assert preferred_with((1, 0), "", "range") == "range"
 
 
 @pytest.mark.parametrize("kafka", ["4.0.0", "4.2.0", "4.4.0"])

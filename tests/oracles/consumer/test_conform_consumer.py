@@ -5,6 +5,8 @@ a difference looks like.
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -14,10 +16,21 @@ from groupcheck.model.mutations import mutation
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.consumer.comparing import ConsumerConformance, compare
 from groupcheck.oracles.consumer.families import EVERY, Family, families, spec_of
+from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.driver import shared
 
-SMALL = {"full group": None, "new partition": None, "static member": 700}
+SMALL = {
+    "full group": None,
+    "new partition": None,
+    "static member": 700,
+    "patterns": 240,
+    "named assignors": 160,
+}
 VERSIONS = ("4.3.1", "4.0.0")
+DIFFER = {
+    *("group ahead of its target", "error", "epoch", "assignment", "at the epoch of the target"),
+    *("away", "records written", "session timer", "rebalance timer"),
+}
 OTHERS = ("4.1.1", "4.2.0", "4.4.0")
 
 
@@ -90,7 +103,10 @@ def test_the_bug_of_a_member_and_what_is_not_compared_are_refused(
     for options, said in (
         ("--mutation reports_less_than_it_holds", "changes the member"),
         ("--mutation size_cap_off_by_one", "is no bug of consumer groups"),
-        ("--generations 2", "the comparison of consumer groups does not have this option"),
+        ("--generations 2", "nothing bounds its rows"),
+        ("--coverage", "for classic groups alone"),
+        ("--diff 4.2.0 4.3.1 --mutation return_rebalances", "not of two versions"),
+        ("--diff 4.2.0 3.9.0", "no driver for Kafka"),
         ("--kafka 3.9.0", "no driver for Kafka"),
     ):
         assert cli.run(["conform", "consumer", *options.split()]) == 2
@@ -102,3 +118,31 @@ def test_a_bug_of_the_coordinator_is_in_the_rows() -> None:
     (family,) = some(**{"full group": 150})
     asked = [(family, spec_of(family, "4.3.1", bug))]
     assert compare(shared("4.3.1"), asked).differing > 0
+
+
+def test_two_versions_differ_where_the_model_says_so_and_nowhere_else() -> None:
+    """`--diff`: 4.3.1 and 4.4.0 in full groups."""
+    asked = [(family, spec_of(family, "4.3.1")) for family in some(**{"full group": None})]
+    result = compare(shared("4.4.0"), asked, older=shared("4.3.1"), max_differences=0)
+    assert (result.sides, result.exit_code) == (("Kafka 4.3.1", "Kafka 4.4.0"), 1)
+    (tally,) = result.tallies
+    assert ("group ahead of its target",) in tally.differences
+    ((kind, (number, let_in)),) = [d for d in tally.differences.items() if d[1][0] == 2][:1]
+    assert "error" in kind and number == 2
+    shown = let_in.answers_shown(result.sides)
+    assert [shown[side]["error"] for side in result.sides] == [81, 0]
+    assert {name for kind in tally.differences for name in kind} < DIFFER
+
+
+@pytest.mark.night
+def test_a_build_is_compared_with_a_release(
+    capsys: pytest.CaptureFixture[str], misfits: Any
+) -> None:
+    """`--jars`: those of 4.4.0 stand for a build."""
+    jars = Path(install.classpath("4.4.0").split(os.pathsep)[1]).parent
+    command = f"conform consumer --jars {jars} --kafka 4.3.1 --members 1 --max-rows 40 --json"
+    assert cli.run(command.split()) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert misfits(document) == []
+    assert document["compared"] == ["Kafka 4.3.1", "Kafka build 4.4.0"]
+    assert document["build"]["version"] == "4.4.0" and document["differing"] == 2

@@ -1,5 +1,6 @@
 """`conform consumer` notices every mistake of tests/mutants/mistakes_of_consumer_groups.toml in the
-rules of the model's coordinator. Each is put into fresh copies of the modules that have the rules.
+rules of the model's coordinator, and with `--side member` each of mistakes_of_java_members.toml in
+those of Java's member. Each is put into fresh copies of the modules that have the rules.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ RULES = "groupcheck.model.protocol.consumer"
 PACKAGES = (RULES, "groupcheck.oracles.consumer")
 CATALOGUE = ROOT / "tests" / "mutants" / "mistakes_of_consumer_groups.toml"
 MISTAKES: list[dict[str, str]] = tomllib.loads(CATALOGUE.read_text("utf-8"))["mistake"]
+OF_MEMBERS = CATALOGUE.with_name("mistakes_of_java_members.toml")
+MEMBERS: list[dict[str, str]] = tomllib.loads(OF_MEMBERS.read_text("utf-8"))["mistake"]
 # Family -> how many of its rows are asked: the shortest schedules find nearly every mistake.
 ASKED = {
     "full group": 218,
@@ -34,15 +37,19 @@ ASKED = {
     "two members": 3_000,
     "wide member": 2_000,
     "range": 3_000,
+    "patterns": 3_600,
+    "named assignors": 600,
 }
+# The same for members.
+ASKED_OF_MEMBERS = {"no listener": 400, "listener": 4_000, "listener of two topics": 3_000}
 KAFKA = "4.3.1"
-QUICK = 7  # every so many mistakes are tried by day
+QUICK = 10  # every so many mistakes are tried by day
 
 
 @contextmanager
 def mistaken(mistake: Mapping[str, str]) -> Iterator[ModuleType]:
     """The door's families, made of modules one of which has the mistake."""
-    path = ROOT / "model" / "protocol" / "consumer" / mistake["file"]
+    path = ROOT / "model" / "protocol" / mistake["file"]
     source = path.read_text("utf-8")
     assert source.count(mistake["old"]) == 1, f"{mistake['about']}: write it anew"
     wrong = source.replace(mistake["old"], mistake["new"])
@@ -84,9 +91,23 @@ def noticed(mistake: Mapping[str, str]) -> bool:
         exploring = importlib.import_module("groupcheck.oracles.consumer.exploring")
         rows = importlib.import_module("groupcheck.oracles.consumer.rows")
         there = {family.name: family for family in found.EVERY}
-        for name, most in ASKED.items():
+        named = mistake.get("family")
+        for name, most in ASKED.items() if named is None else [(named, ASKED[named])]:
             asked = rows.ConsumerRows(found.spec_of(there[name], KAFKA))
             if any(row.same is None for row in exploring.explore(asked, driver, most)):
+                return True
+    return False
+
+
+def noticed_in_members(mistake: Mapping[str, str]) -> bool:
+    """Does some row of a member differ?"""
+    driver = shared(KAFKA)
+    with mistaken(mistake):
+        found = importlib.import_module("groupcheck.oracles.consumer.member.families")
+        there = {family.name: family for family in found.EVERY}
+        for name, most in ASKED_OF_MEMBERS.items():
+            asked = found.rows_of(there[name], KAFKA)
+            if any(row.differs for row in found.explore(asked, driver, most)):
                 return True
     return False
 
@@ -103,9 +124,14 @@ def test_conform_notices_a_mistake_in_a_rule(mistake: dict[str, str]) -> None:
     assert noticed(mistake)
 
 
+@pytest.mark.parametrize("mistake", by_night(MEMBERS))
+def test_conform_notices_a_mistake_in_a_rule_of_members(mistake: dict[str, str]) -> None:
+    assert noticed_in_members(mistake)
+
+
 def test_every_mistake_fits_its_rule() -> None:
-    for mistake in MISTAKES:
-        path = ROOT / "model" / "protocol" / "consumer" / mistake["file"]
+    for mistake in (*MISTAKES, *MEMBERS):
+        path = ROOT / "model" / "protocol" / mistake["file"]
         source = path.read_text("utf-8")
         assert source.count(mistake["old"]) == 1, mistake["about"]
         compile(source.replace(mistake["old"], mistake["new"]), mistake["file"], "exec")

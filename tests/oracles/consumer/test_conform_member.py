@@ -1,0 +1,60 @@
+"""Java's member of consumer groups in the model beside Kafka's own, row by row."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+import pytest
+
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.consumer.comparing import ConsumerConformance
+from groupcheck.oracles.consumer.member.families import EVERY, compare
+from groupcheck.oracles.kafka.driver import shared
+
+RELEASES = ("4.2.0", "4.3.1", "4.4.0")
+BUG = "empty_assignment_is_no_news"
+SMALL = {"listener": 350, "no listener": 150}
+
+
+def compared(kafka: str, **most: int) -> ConsumerConformance:
+    families = [attrs.evolve(f, most=most[f.name]) for f in EVERY if f.name in most]
+    return compare(shared(kafka), kafka, tuple(families))
+
+
+@pytest.mark.parametrize("kafka", ["4.3.1", *(pytest.param(v, marks=pytest.mark.night) for v in
+                                              ("4.2.0", "4.4.0"))])  # fmt: skip
+def test_the_first_rows_agree(kafka: str) -> None:
+    result = compared(kafka, **SMALL)
+    assert [tally.differences for tally in result.tallies] == [{}] * len(SMALL)
+    assert sum(tally.inputs for tally in result.tallies) == sum(SMALL.values())
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("kafka", RELEASES)
+def test_every_row_agrees_and_every_outcome_is_executed(kafka: str) -> None:
+    result = compare(shared(kafka), kafka)
+    assert (result.verdict, result.never_executed) == ("agrees", ())
+    assert sum(tally.inputs for tally in result.tallies) > 40_000
+
+
+def test_a_bug_of_a_member_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    command = "conform consumer --side member --kafka 4.3.1 --max-rows 400 --json"
+    assert cli.run([*command.split(), "--mutation", BUG, "--max-differences", "1"]) == 1
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert (document["side"], document["mutation"]) == ("member", BUG)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--mutation", "rejoin_is_refused"], "changes the coordinator"),
+        (["--kafka", "4.0.0"], "no member of consumer groups of Kafka 4.0.0 is executed"),
+    ],
+)
+def test_what_is_not_there_is_said(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["conform", "consumer", "--side", "member", *options]) == 2
+    assert said in capsys.readouterr().err
