@@ -20,6 +20,7 @@ PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
 PARTITION = 0
 JOIN_GROUP, SYNC_GROUP, HEARTBEAT = api("JoinGroup"), api("SyncGroup"), api("Heartbeat")
 LEAVE_GROUP, OFFSET_COMMIT = api("LeaveGroup"), api("OffsetCommit")
+TOPIC_IDS = 10  # of OffsetCommit: it names topics by their ids
 TWO_STEP = 4  # of JoinGroup: a member without an id is told to come again with one (KIP-394)
 API_OF: Mapping[type[messages.Request], Api] = {
     messages.JoinGroup: JOIN_GROUP,

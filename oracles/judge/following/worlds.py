@@ -326,6 +326,12 @@ def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
     }
 
 
+def code_of(answer: Mapping[str, Any]) -> int:
+    """The error code of an answer to a question about one group or to a request of it."""
+    whole = answer["results"][0] if answer.get("results") else answer
+    return int(whole.get("errorCode", 0)) or seen(dict(whole))[0]
+
+
 def unlike(expected: Expected, answer: Answered) -> list[str]:
     """How an answer differs from the expected one, in words."""
     error, fields = seen(answer)
