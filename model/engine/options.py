@@ -22,7 +22,7 @@ class Options:
     # checkpoint already is refused unless `resume` names it too.
     checkpoint: str | Path | None = None
     resume: str | Path | None = None
-    # Called with the compiled search before its memory is given back.
+    # Called with the search that has ended, which has all states, before its memory is given back.
     look: Callable[[Any], None] | None = None
     # Judges the progress promises, too, when the search has ended.
     liveness: bool = False

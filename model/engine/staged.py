@@ -119,8 +119,9 @@ def searched(
         return _without_compiler(spec, limits, progress, options)
     used = symmetry_to_use(spec, options.symmetry)
     begun = None
-    if options.resume is None and options.look is None:
-        if used.is_stored and options.checkpoint is None and not options.liveness:
+    if options.resume is None:
+        is_whole = options.checkpoint is not None or options.look is not None or options.liveness
+        if used.is_stored and not is_whole:
             return _exchanged(spec, limits, progress, options, used)
         left = _begun(spec, limits, progress, options)
         if isinstance(left, Verdict):
@@ -137,7 +138,7 @@ def _begun(
     """Begins in plain Python. A checkpoint is written where the search ends there."""
     from groupcheck.model.engine.fast.symmetry_choice import symmetry_here
 
-    used = symmetry_here(spec, options.symmetry, False, options.liveness, None)
+    used = symmetry_here(spec, options.symmetry, options.look is not None, options.liveness, None)
     must_be_usable(spec, used, options.required)
     explored = functools.partial(
         plain_explore.explore_until,
@@ -174,7 +175,7 @@ def _without_compiler(
     """Explores in plain Python, to the end."""
     is_kept = options.checkpoint is not None or options.resume is not None
     symmetric = options.symmetry and not symmetry_to_use(spec, True).is_stored
-    if is_kept or options.look is not None or symmetric:
+    if is_kept or symmetric:
         compiler.must_be_installed()
     found = plain_explore.searched(spec, limits, progress, options)
     # Where there is little to do, a compiler would not have helped.

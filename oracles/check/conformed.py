@@ -34,6 +34,7 @@ from groupcheck.oracles.explain.subject import Subject, subject
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.fast.search import Search
+    from groupcheck.model.engine.plain.plain_search import PlainSearch
 
 # The settings of a scope that change the coordinator, as far as it has them.
 SETTINGS = ("max_size", "two_step", "protocols", "topics", "subscriptions", "protocols_after")
@@ -82,7 +83,7 @@ class Looker:
         self._variant, self._scope = variant, about.spec.scope
         self.found: Conformed | None = None
 
-    def __call__(self, search: Search) -> None:
+    def __call__(self, search: Search | PlainSearch) -> None:
         memories = [
             (core, tuple(seats))
             for core, *seats in search.seen(("core", "seats"))

@@ -13,6 +13,7 @@ from groupcheck.oracles.command_line.option_types import (
     POSITIVE,
     Number,
     json_option,
+    keeps_runs,
     seed_option,
     settings_option,
     with_workers,
@@ -141,6 +142,7 @@ RATE = Number(min=0, max=10_000)
 )
 @seed_option()
 @with_workers
+@keeps_runs
 @settings_option(
     "Change an assumption, or say a timeout that the group has now; see `list assumptions`."
     " Repeatable."

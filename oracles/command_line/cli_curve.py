@@ -11,6 +11,7 @@ from groupcheck.oracles.command_line.option_types import (
     POSITIVE,
     REPLICATIONS,
     json_option,
+    keeps_runs,
     seed_option,
     settings_option,
     with_workers,
@@ -60,6 +61,7 @@ CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
 )
 @seed_option()
 @with_workers
+@keeps_runs
 @settings_option("Change an assumption; see `list assumptions`. Repeatable.")
 @json_option("Print one JSON document (groupcheck.curve/1).")
 @writes("--csv", "Write the figures as CSV.")

@@ -13,6 +13,7 @@ from groupcheck.oracles.command_line.option_types import (
     REPLICATIONS,
     SECONDS,
     json_option,
+    keeps_runs,
     seed_option,
     settings_option,
     with_workers,
@@ -91,6 +92,7 @@ SCENARIOS = (
     " or longer if the scenario is.",
 )
 @with_workers
+@keeps_runs
 @click.option("--whole", is_flag=True, help="Run for all of --seconds, even if the group rests.")
 @settings_option(
     "Change an assumption; see `list assumptions`. Distributions are written as"

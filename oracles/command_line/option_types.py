@@ -207,3 +207,12 @@ with_workers = click.option(
     help="Processes for independent runs, which change no figure. Default: all cores.",
 )
 """For commands that simulate."""
+
+keeps_runs = click.option(
+    "--resume",
+    type=Input(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep each run that is done in FILE, and take from it those that are there: the same"
+    " command goes on where it was stopped.",
+)
+"""For commands that simulate, too."""

@@ -17,6 +17,7 @@ from groupcheck.oracles.conform.row_results import Counts
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
 from groupcheck.oracles.kafka.side_by_side import Diff
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.meter import PartsLeft
 from groupcheck.oracles.show.suite import wanted
 
 OF_MODEL = "concerns the comparison with the model, not of two versions"
@@ -53,7 +54,7 @@ def run(
     if diff:
         refuse(options, ("findings", "max_differences"), OF_MODEL)
         both = partial(versions_differ, variant, *diff, **options)
-        return carried_out(both, progress_line, as_json=as_json, junit=junit)
+        return carried_out(both, meter(), as_json=as_json, junit=junit)
     compare = partial(
         conform,
         variant,
@@ -65,7 +66,7 @@ def run(
     if coverage:
         executable(variant)
         compare = partial(_covered, known(kafka), compare)
-    return carried_out(compare, progress_line, as_json=as_json, junit=junit, parquet=parquet)
+    return carried_out(compare, meter(), as_json=as_json, junit=junit, parquet=parquet)
 
 
 def _covered(kafka: str, compare: Callable[..., Conformance], progress: Any) -> Conformance:
@@ -74,14 +75,21 @@ def _covered(kafka: str, compare: Callable[..., Conformance], progress: Any) -> 
     return attrs.evolve(result, coverage=executed)
 
 
-def progress_line(counts: Counts, seconds: float) -> str:
-    """One line for a terminal."""
-    rate = f"{counts.executed / seconds:,.0f} rows/s" if seconds > 0.5 else ""
-    parts = [
-        f"{counts.executed:,} rows executed",
-        rate,
-        f"level {counts.level}",
-        f"{counts.memories:,} memories",
-        f"{seconds:.0f} s",
-    ]
-    return "  ".join(filter(None, parts))
+def meter() -> Callable[[Counts, int, int, float], str]:
+    """What puts a report into one line for a terminal."""
+    time_left = PartsLeft()
+
+    def words(counts: Counts, scope: int, scopes: int, seconds: float) -> str:
+        done = counts.executed
+        rate = f"{done / seconds:,.0f} rows/s" if seconds > 0.5 else ""
+        parts = [
+            f"{done:,} rows executed",
+            rate,
+            f"level {counts.level}",
+            f"{counts.memories:,} memories",
+            f"{seconds:.0f} s",
+        ]
+        left = time_left(scope, scopes, counts.level, done, seconds)
+        return "  ".join(filter(None, parts)) + left
+
+    return words

@@ -29,6 +29,7 @@ from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.processes.supervisor import INTERRUPTED, until_interrupted
+from groupcheck.oracles.show.meter import of_part
 
 MEMBERS, GENERATIONS = 2, 2
 ANY = 99  # a fault that may happen may happen any number of times
@@ -48,7 +49,7 @@ def conform(
     seed: int = 0,
     findings: bool = False,
     driver: Driver | None = None,
-    progress: Callable[[Counts], None] | None = None,
+    progress: Callable[[Counts, int, int], None] | None = None,
     tour: Callable[..., Tour] = Tour,
     lists: bool = False,
     situations: bool = False,
@@ -58,7 +59,8 @@ def conform(
 
     `faults`: those that may happen, any number of times (all of the coordinator's, if None).
     `max_rows`: give up (unknown) after so many. `max_differences`: stop once so many rows differ
-    (`MAX_DIFFERENCES`, if None; 0: never).
+    (`MAX_DIFFERENCES`, if None; 0: never). `progress` hears of the counts, which scope is toured
+    (from 1 on), and how many there are.
     `findings`: the coordinator's promises are checked after each row and in short histories.
     `situations`: they are executed after the rows. Raises `UserError` for a name that does not
     exist, and where there is no JDK.
@@ -69,13 +71,15 @@ def conform(
     scopes = list(scopes_of(about, members, generations, faults, settings))
     rows_of = [rows_at(variant, mutation=mutation, **scope) for scope in scopes]
     most = MAX_DIFFERENCES if max_differences is None else max_differences
-    ledger = RowResults(max_rows=max_rows, max_differences=most, lists=lists, progress=progress)
+    ledger = RowResults(max_rows=max_rows, max_differences=most, lists=lists)
     began = time.perf_counter()
     toured: list[Toured] = []
     with nullcontext(driver) if driver else Driver(known(kafka)) as own:
-        for asked, (scope, rows) in zip(scopes, rows_of):
+        for k, (asked, (scope, rows)) in enumerate(zip(scopes, rows_of), 1):
             if toured and ledger.reason:
                 break
+            if progress is not None:
+                ledger.progress = of_part(progress, k, len(scopes))
             ledger.settings, before = asked["settings"], attrs.evolve(ledger.counts)
             tour(rows, own, ledger, seed=seed, asks=findings).run()
             toured.append(_toured(scope, asked["faults"], before, ledger.counts))
@@ -142,7 +146,7 @@ def versions_differ(
     old: str | None,
     new: str | Path,
     *,
-    progress: Callable[[Counts], None] | None = None,
+    progress: Callable[[Counts, int, int], None] | None = None,
     **options: Any,
 ) -> Versions:
     """Executes the rows of the variant's coordinator on two Kafka versions, or on a release (None:

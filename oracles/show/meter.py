@@ -8,9 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from groupcheck.model.engine import Limits, Progress
+
+T = TypeVar("T")
 
 DRAWN_S = 0.1  # a line for people
 SHRINKING = 0.9  # a level that finds fewer than this share of the level before it announces the end
@@ -29,25 +31,56 @@ class Estimate:
             (0, 0)
         ]  # (level, states at its end), the last one still growing
 
-    def see(self, progress: Progress) -> None:
-        """Takes in a glance at the run."""
-        level, _ = self._ends[-1]
-        if progress.level == level:
-            self._ends[-1] = (level, progress.states)
+    def see(self, level: int, number: int) -> None:
+        """Takes in a glance at the run: the number of states, or of rows, until now."""
+        if level == self._ends[-1][0]:
+            self._ends[-1] = (level, number)
         else:
-            self._ends.append((progress.level, progress.states))
+            self._ends.append((level, number))
 
-    def seconds_left(self, progress: Progress) -> float | None:
-        """Seconds that the run takes yet at its mean speed; None where nothing can be said."""
-        ends = [states for _, states in self._ends[:-1]]
-        if len(ends) < 4 or progress.seconds <= 0 or not progress.states:
+    def seconds_left(self, seconds: float) -> float | None:
+        """Seconds that the run takes yet at its mean speed; None where nothing can be said.
+        `seconds`: how long it took until the last glance.
+        """
+        ends, (_, number) = [many for _, many in self._ends[:-1]], self._ends[-1]
+        if len(ends) < 4 or seconds <= 0 or not number:
             return None
         a, b, c = (ends[k] - ends[k - 1] for k in (-3, -2, -1))
         if min(a, b, c) <= 0 or b > SHRINKING * a or c > SHRINKING * b:
             return None
         ratio = c / b
-        left = max(0.0, ends[-1] + c * ratio / (1 - ratio) - progress.states)
-        return left * progress.seconds / progress.states
+        left = max(0.0, ends[-1] + c * ratio / (1 - ratio) - number)
+        return left * seconds / number
+
+
+class PartsLeft:
+    """The time that is left of a run in several parts, each of which goes level by level."""
+
+    def __init__(self) -> None:
+        self._part = 0
+        self._began = (0, 0, 0.0)  # level, number and seconds at the begin of the part in hand
+
+    def __call__(self, part: int, parts: int, level: int, number: int, seconds: float) -> str:
+        """Words for a terminal: the part in hand (from 1 on) and what is left of it. `number`: of
+        rows until now, in all parts.
+        """
+        if part != self._part:
+            self._part, self._estimate = part, Estimate()
+            self._began = (level - 1, number, seconds)
+        of_before, rows, began = self._began
+        self._estimate.see(level - of_before, number - rows)
+        told = f"  scope {part} of {parts}" if parts > 1 else ""
+        left = self._estimate.seconds_left(seconds - began)
+        return told if left is None else told + _left(left)
+
+
+def of_part(report: Callable[[T, int, int], None], part: int, parts: int) -> Callable[[T], None]:
+    """What hears of one part of a run; `report` also hears which it is, and how many there are."""
+    return lambda counts: report(counts, part, parts)
+
+
+def _left(seconds: float) -> str:
+    return f"  about {seconds:.0f} s left" if seconds >= 1 else "  nearly done"
 
 
 def line(progress: Progress, limits: Limits, left: float | None) -> str:
@@ -64,7 +97,7 @@ def line(progress: Progress, limits: Limits, left: float | None) -> str:
         f"{progress.seconds:.0f} s",
     ]
     if left is not None:
-        parts.append(f"about {left:.0f} s left" if left >= 1 else "nearly done")
+        parts.append(_left(left).strip())
     elif limits.states:
         parts.append(f"{progress.states / limits.states:.0%} of --max-states")
     elif limits.seconds:
@@ -80,8 +113,8 @@ def meter(limits: Limits) -> Iterator[Callable[[Progress], None] | None]:
     def words(progress: Progress, seconds: float) -> str:
         if progress.walks:
             return line(progress, limits, None)
-        estimate.see(progress)
-        return line(progress, limits, estimate.seconds_left(progress))
+        estimate.see(progress.level, progress.states)
+        return line(progress, limits, estimate.seconds_left(progress.seconds))
 
     with reports(words) as report:
         yield report
@@ -91,8 +124,7 @@ def time_left(done: float, whole: float, seconds: float) -> str:
     """`  about 12 s left`, if the rest goes on as what is done; empty at the beginning."""
     if not 0 < done <= whole:
         return ""
-    left = seconds * (whole - done) / done
-    return f"  about {left:.0f} s left" if left >= 1 else "  nearly done"
+    return _left(seconds * (whole - done) / done)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.compare import Comparison, compare
 from groupcheck.oracles.simulate.compare import compared as compared_results
 from groupcheck.oracles.simulate.document import document
+from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.replications import Progress
 from groupcheck.oracles.simulate.sensitivity import Sensitivity, deciding, sensitivity
@@ -53,19 +54,14 @@ def run(
     parquet: Path | None = None,
     plot: Path | None = None,
     html: Path | None = None,
+    resume: Path | None = None,
 ) -> int:
     """Simulates one variant, or several side by side, and prints the answer. Raises `UserError`."""
+    kept = Kept.opened(resume)
     files = {"csv": csv, "parquet": parquet, "plot": plot, "html": html}
     _writable(files)
     variants = _variants(variant, compared)
-    for name in variants:
-        registry.load(name)  # an unknown name is an error before anything runs
-    if len(set(variants)) < len(variants):
-        raise UserError("names a variant twice", where="--compare")
-    if moves and len(variants) != 2:
-        raise UserError(
-            "is about the ratio of two variants", where="--sensitivity", do="add --compare A,B"
-        )
+    _must_be_comparable(variants, moves)
     given = with_settings(dict(settings))
     setups = [
         Setup(
@@ -88,12 +84,13 @@ def run(
             workers=workers or cores(),
             least=1,
             report=report,
+            kept=kept,
         )
     moved, interrupted = None, comparison.replications < comparison.asked
     if len(setups) == 2 and not interrupted:
         try:
             with reports(sketched(lambda _: "the sensitivity")) as report:
-                moved = _moved(comparison, moves, workers or cores(), report)
+                moved = _moved(comparison, moves, workers or cores(), report, kept)
         except KeyboardInterrupt:
             interrupted = True
             say("interrupted: the sensitivity is not there")
@@ -139,11 +136,24 @@ def _variants(variant: str | None, compared: str | None) -> list[str]:
     return compared.split(",")
 
 
+def _must_be_comparable(variants: Sequence[str], moves: bool) -> None:
+    """Raises `UserError` for variants that cannot be asked for, before anything runs."""
+    for name in variants:
+        registry.load(name)
+    if len(set(variants)) < len(variants):
+        raise UserError("names a variant twice", where="--compare")
+    if moves and len(variants) != 2:
+        raise UserError(
+            "is about the ratio of two variants", where="--sensitivity", do="add --compare A,B"
+        )
+
+
 def _moved(
     comparison: Comparison,
     asked: bool,
     workers: int,
     report: Callable[[Progress], None] | None,
+    kept: Kept | None,
 ) -> Sensitivity | None:
     """How the ratio of two variants moves: if that is asked with as many runs as they are compared
     with, otherwise where the ratio is small, and in a small group. Raises `UserError` if it is
@@ -166,10 +176,11 @@ def _moved(
             seed=comparison.seed,
             workers=workers,
             report=report,
+            kept=kept,
         )
     if found is None or found.mean >= TWO_ORDERS:
         return None
-    quick = deciding((first, other), comparison.seed, workers=workers, report=report)
+    quick = deciding((first, other), comparison.seed, workers=workers, report=report, kept=kept)
     return quick if quick.base is not None else None
 
 

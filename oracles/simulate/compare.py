@@ -14,6 +14,7 @@ from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.quantities import MOST_REPLICATIONS, MOST_SEED
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.oracles.simulate.replications import Progress, Results, replicated
 from groupcheck.oracles.simulate.setup import Result, Setup
@@ -103,9 +104,11 @@ def compare(
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
+    kept: Kept | None = None,
 ) -> Comparison:
-    """Runs every setup with the seeds `seed` to `seed + replications - 1`. `workers`, `least` and
-    `report` as `replicated` takes them. Raises `UserError`, and `OutOfTime` as `simulate` does.
+    """Runs every setup with the seeds `seed` to `seed + replications - 1`. `workers`, `least`,
+    `report` and `kept` as `replicated` takes them. Raises `UserError`, and `OutOfTime` as
+    `simulate` does.
     """
     if not setups:
         raise UserError("there is nothing to compare", do="give setups")
@@ -119,6 +122,7 @@ def compare(
         workers=workers,
         least=least,
         report=report,
+        kept=kept,
     )
     return compared(setups, found, replications, seed)
 

@@ -11,11 +11,13 @@ from groupcheck.oracles.simulate.replications import Progress, Results
 MINUTES_FROM_S = 60  # seconds from which on minutes are said
 
 
-def progress_line(done: float, runs: int, seconds: float, sketch: str = "") -> str:
-    """The line. `done`: runs, and the part of the one that is under way."""
+def progress_line(done: float, runs: int, seconds: float, sketch: str = "", known: int = 0) -> str:
+    """The line. `done`: runs, and the part of the one that is under way; `known`: those of them
+    that took no time.
+    """
     words = f"run {min(int(done) + 1, runs):,} of {runs:,}"
-    if done > 0 and seconds > 1:
-        words += f", about {_time(seconds / done * (runs - done))} left"
+    if done > known and seconds > 1:
+        words += f", about {_time(seconds / (done - known) * (runs - done))} left"
     return f"{words}; {sketch}" if sketch else words
 
 
@@ -33,7 +35,7 @@ def sketched(sketch: Callable[[Results], str]) -> Callable[[Progress, float], st
         whole = len(progress.results[0])
         if whole not in known:
             known[whole] = sketch(progress.results) if whole else ""
-        return progress_line(progress.done, progress.runs, seconds, known[whole])
+        return progress_line(progress.done, progress.runs, seconds, known[whole], progress.known)
 
     return words
 

@@ -16,6 +16,7 @@ import attrs
 from attrs import define, frozen
 
 from groupcheck.oracles.processes.parallel import results
+from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.simulation import simulate
 
@@ -54,6 +55,8 @@ class Progress:
     done: float
     runs: int
     results: Results
+    # Of `done` those that an earlier command had kept.
+    known: int = 0
 
 
 def replicated(
@@ -65,35 +68,43 @@ def replicated(
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
+    kept: Kept | None = None,
 ) -> Results:
     """Runs every setup with the seeds `seed` to `seed + replications - 1`, in up to `workers`
     processes. `least`: after Ctrl-C, that many replications or more are an answer; None: it raises
-    `KeyboardInterrupt`. `report` hears of each run, and of the time that one takes. Raises as
-    `simulate` does.
+    `KeyboardInterrupt`. `report` hears of each run, and of the time that one takes. `kept`: runs
+    that are there are not done again, and those that are done are added. Raises as `simulate` does.
     """
     tasks = [attrs.evolve(one, seed=seed + k) for k in range(replications) for one in setups]
-    found: dict[int, Result] = {}
+    found = kept.found(tasks) if kept is not None else {}
+    left, known = [k for k in range(len(tasks)) if k not in found], len(found)
     whole, n = 0, len(setups)
     complete: Results = tuple(() for _ in setups)
 
+    def completed() -> None:
+        nonlocal complete, whole
+        while all(whole * n + s in found for s in range(n)):
+            complete = tuple((*mine, found[whole * n + s]) for s, mine in enumerate(complete))
+            whole += 1
+
     def under_way(part: float) -> bool:
         if report is not None:
-            report(Progress(len(found) + part, len(tasks), complete))
+            report(Progress(len(found) + part, len(tasks), complete, known))
         return interrupts.heard
 
     run = partial(simulate, deadline=deadline)
     interrupts = Interrupts()
     alone = least is not None and len(tasks) == 1
+    completed()
     try:
         with interrupts if alone else nullcontext():
             under_way(0.0)
-            for index, result in results(run, tasks, workers, partial(run, report=under_way)):
-                found[index] = result
-                while all(whole * n + s in found for s in range(n)):
-                    complete = tuple(
-                        (*mine, found[whole * n + s]) for s, mine in enumerate(complete)
-                    )
-                    whole += 1
+            here = partial(run, report=under_way)
+            for index, result in results(run, [tasks[k] for k in left], workers, here):
+                found[left[index]] = result
+                if kept is not None:
+                    kept.keep(tasks[left[index]], result)
+                completed()
                 under_way(0.0)
     except KeyboardInterrupt:
         if least is None or whole < least:

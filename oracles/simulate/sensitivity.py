@@ -12,6 +12,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.intervals import Interval, ratio
+from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.replications import Progress, replicated
 from groupcheck.oracles.simulate.setup import Setup
 
@@ -67,9 +68,10 @@ def sensitivity(
     *,
     workers: int = 1,
     report: Callable[[Progress], None] | None = None,
+    kept: Kept | None = None,
 ) -> Sensitivity:
     """The ratio of the first setup's figure to the second's, and how each assumption moves it.
-    `workers` and `report` as `replicated` takes them.
+    `workers`, `report` and `kept` as `replicated` takes them.
     """
     base = setups[0].assumptions
     varied = [
@@ -80,7 +82,7 @@ def sensitivity(
     ]
     every = [base, *(changed for *_, changed in varied)]
     asked = [attrs.evolve(setup, assumptions=a) for a in every for setup in setups]
-    found = replicated(asked, replications, seed, workers=workers, report=report)
+    found = replicated(asked, replications, seed, workers=workers, report=report, kept=kept)
     values = [[one.measures[measure] for one in mine] for mine in found]
     first, *ratios = [ratio(a, b) for a, b in zip(values[::2], values[1::2])]
     by_name: dict[tuple[str, str], list[tuple[float, Interval | None]]] = {
@@ -98,6 +100,7 @@ def deciding(
     *,
     workers: int = 1,
     report: Callable[[Progress], None] | None = None,
+    kept: Kept | None = None,
 ) -> Sensitivity:
     """How the ratio moves in one run of a smaller group of the same kind, to name what
     decides it.
@@ -106,7 +109,7 @@ def deciding(
     few = min(setup.members, FEW_MEMBERS)
     partitions = max(1, setup.partitions * few // setup.members)
     small = [attrs.evolve(one, members=few, partitions=partitions) for one in setups]
-    return sensitivity((small[0], small[1]), seed=seed, workers=workers, report=report)
+    return sensitivity((small[0], small[1]), seed=seed, workers=workers, report=report, kept=kept)
 
 
 def _varied(a: Assumptions) -> Iterator[tuple[str, str]]:

@@ -51,8 +51,8 @@ def count(value: float) -> Unit:
 
 
 def digits(value: float) -> Unit:
-    """Numbers below 10, to three digits."""
-    return Unit("", digits=2 if abs(value) >= 1 else 3)
+    """Numbers below 10, to three digits; 0 is said to be 0."""
+    return Unit("", digits=2 if abs(value) >= 1 else 3 if value else 0)
 
 
 def size(value: float) -> Unit:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 from groupcheck.model.engine import Limits, Spec, UserError
 from groupcheck.model.engine.fast.shards.distribute import WIDEST, distribute
+from groupcheck.model.engine.fast.shards.manifests import must_be_new
+from groupcheck.model.engine.fast.shards.store import Store
 from groupcheck.model.engine.verdict import Progress, Verdict
 from groupcheck.oracles.processes.supervisor import temporary_folder
 from groupcheck.oracles.spark.executors import Executors
@@ -41,6 +43,10 @@ def explore(
             where="--spark",
             do="name one with --store URI",
         )
+    if store and not resume:  # before the work begins nothing is lost
+        new = Store(store)
+        must_be_new(new)
+        new.must_be_writable()
     with _store(store or resume) as uri, OnDemand(master) as spark:
         cluster = Executors(spark, shards)
         return distribute(

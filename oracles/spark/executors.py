@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from groupcheck.model.engine import OutageError, UserError
+from groupcheck.model.engine.fast.shards.store import UnwrittenError
 from groupcheck.oracles.spark.job import JobError, has_gone, watched
 from groupcheck.oracles.spark.session import OnDemand
 
@@ -43,7 +44,8 @@ class Executors:
         self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]
     ) -> list[T | None]:
         """Calls the function for every argument that is not None. Returns the answers in the order
-        of the arguments. Raises `UserError` if a task fails for good, `OutageError` if Spark ends.
+        of the arguments. Raises `UserError` if a task fails for good, `UnwrittenError` if it could
+        not write to the store, and `OutageError` if Spark ends.
         """
         answers: list[T | None] = [None] * len(arguments)
         job = self._tasks(len(arguments)).mapPartitions(partial(_called, function, list(arguments)))
@@ -85,9 +87,11 @@ def _called(
 
 def _as_user_error(told: str) -> UserError:
     """Why a job failed: in the words of the executor if there are any, otherwise of Spark."""
-    ours = re.match(r"groupcheck\.[\w.]*Error: (.*)", told)
+    ours = re.match(r"groupcheck\.[\w.]*?(\w*Error): (.*)", told)
     if ours:
-        return UserError(ours[1])
+        # An answer may be lost with a block that cannot be read, but not for want of room.
+        kind = UnwrittenError if ours[1] == UnwrittenError.__name__ else UserError
+        return kind(ours[2])
     return UserError(
         f"executors failed: {told}",
         where="--spark",

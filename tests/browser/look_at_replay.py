@@ -13,6 +13,7 @@ from answered import answer, busy, found
 from chromium import Chromium, Page
 
 import groupcheck
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.answers import Answer
 from groupcheck.oracles.replay.page import page as page_of
 
@@ -232,3 +233,17 @@ def test_ten_thousand_events_are_drawn_once_a_frame(browser: Chromium, tmp_path:
     # Level of detail: what is drawn is bounded by the pixels and lanes that are seen.
     assert before["drawn"] < 10_000
     assert page.errors == []
+
+
+def test_no_word_in_the_figures_of_simulations_is_broken_where_there_is_room(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    file = tmp_path / "curve.html"
+    asked = ["curve", "session-ratio", "--members", "2", "--at", "9", "--replications", "2"]
+    assert cli.run([*asked, "--html", str(file)]) == 0
+    page = browser.open(file, width=1280)
+    page.picture(PICTURES / "curve.png")
+    cells = "[...document.querySelectorAll('tbody td')]"
+    assert page.run(f"{cells}.filter(e => e.clientHeight > 40).map(e => e.innerText)") == []
+    table = "document.querySelector('.scroll')"
+    assert page.run(f"{table}.scrollWidth - {table}.clientWidth") == 0

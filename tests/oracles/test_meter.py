@@ -9,7 +9,9 @@ from itertools import accumulate
 import pytest
 
 from groupcheck.model.engine import Limits, Progress
-from groupcheck.oracles.show.meter import Estimate, line, meter
+from groupcheck.oracles.conform import command as rows
+from groupcheck.oracles.conform.member import command as members
+from groupcheck.oracles.show.meter import Estimate, PartsLeft, line, meter
 
 
 def glance(states: int, level: int, seconds: float = 1.0, **more: object) -> Progress:
@@ -21,18 +23,40 @@ def after(levels: list[int]) -> tuple[Estimate, Progress]:
     estimate = Estimate()
     for level, states in enumerate(accumulate(levels), 1):
         seen = glance(states, level)
-        estimate.see(seen)
+        estimate.see(level, states)
     return estimate, seen
 
 
 def test_growing_levels_give_no_estimate():
     estimate, seen = after([1, 10, 100, 1000, 2000, 3000])
-    assert estimate.seconds_left(seen) is None
+    assert estimate.seconds_left(seen.seconds) is None
 
 
 def test_shrinking_levels_are_continued_as_a_falling_series():
     estimate, seen = after([1000, 4000, 2000, 1000, 500, 0])
-    assert estimate.seconds_left(seen) == pytest.approx(500 / 8500)
+    assert estimate.seconds_left(seen.seconds) == pytest.approx(500 / 8500)
+
+
+def test_a_run_in_parts_says_which_it_is_and_what_is_left_of_it():
+    levels, left = [1000, 4000, 2000, 1000, 500, 250], PartsLeft()
+    told = [left(1, 2, k, n, k) for k, n in enumerate(accumulate(levels), 1)]
+    assert told[:4] == ["  scope 1 of 2"] * 4 and told[-1] == "  scope 1 of 2  nearly done"
+    again = [left(2, 2, 6 + k, 8750 + n, 60 * k) for k, n in enumerate(accumulate(levels), 1)]
+    assert again[-1] == "  scope 2 of 2  about 10 s left"
+    assert "scope" not in PartsLeft()(1, 1, 1, 5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [(rows.meter(), {}), (members.meter(), {"rows": 9000})],
+    ids=["rows", "members"],
+)
+def test_conform_by_rows_says_how_much_is_left(words, more):
+    counts = (rows if not more else members).Counts(**more)
+    for level, n in enumerate(accumulate([1000, 4000, 2000, 1000, 500, 250]), 1):
+        counts.level, counts.executed = level, n
+        told = words(counts, 1, 1, 60.0 * level)
+    assert told.endswith("  360 s  about 10 s left"), told
 
 
 def test_the_line_names_what_a_reader_wants_to_know():

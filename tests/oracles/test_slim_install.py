@@ -37,7 +37,6 @@ WORKS = {
 }
 REFUSED = {
     "check classic --symmetry": "",
-    "check classic --conformed": "",
     "check classic --random-walks 3": "--random-walks: ",
     "check classic --resume here": "--resume: ",
     "check classic --spark local[1]": "--spark: ",

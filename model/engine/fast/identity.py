@@ -146,6 +146,15 @@ def _whereabouts(file: str) -> tuple[bool, bool]:
 # -- sources
 
 
+def digest_of_sources(functions: Iterable[types.FunctionType]) -> str:
+    """Digest of the modules that define these functions and of all that they import; of installed
+    packages only those of the functions. Raises `UserError` for one without a source file.
+    """
+    every = [*functions]
+    own = {"groupcheck", *(one.__module__.partition(".")[0] for one in every)}
+    return _digest(sorted(_sources(every, own).items()))
+
+
 def _sources(functions: Iterable[types.FunctionType], own: set[str]) -> dict[str, str]:
     """Module -> digest of its source, for the modules that define these functions, for all that
     they import, and for the packages around them. Raises `UserError` for a function without a

@@ -141,10 +141,10 @@ def explore_until(
     complete: Callable[[PlainSearch], None] = unheard,
 ) -> Verdict | PlainRun:
     """Explores every state of a spec, as `reference.explore` does, until it is left; a search that
-    is left is returned. Of the options, `liveness`, `goals` and `began` count here. `symmetry`: one
-    whose indexes are stored, or why this search does without. `leaves`, `complete`: as in
-    `PlainRun`. Raises `RuleError` for a rule at fault, and `AsymmetryError` where permutations make
-    a difference.
+    is left is returned. Of the options, `liveness`, `goals`, `look` and `began` count here.
+    `symmetry`: one whose indexes are stored, or why this search does without. `leaves`, `complete`:
+    as in `PlainRun`. Raises `RuleError` for a rule at fault, and `AsymmetryError` where
+    permutations make a difference.
     """
     options = options or Options()
     run = PlainRun(PlainSearch(spec, symmetry), limits, progress, leaves, complete, options.began)
@@ -167,6 +167,8 @@ def explore_until(
         except KeyboardInterrupt:
             answers = Answers.unknown(spec, "interrupted")
         verdict = with_progress(run.search.see, verdict, answers)
+    if options.look is not None:
+        options.look(run.search)
     return verdict
 
 
@@ -195,7 +197,7 @@ def searched(
     found = symmetry_to_use(spec, options.symmetry, of_runs)
     if found.groups and options.liveness and (found.is_stored or not of_runs):
         found = ON_PROGRESS
-    elif found.groups and not found.is_stored:
+    elif found.groups and (options.look is not None or not found.is_stored):
         found = storing_every_state(found)
     must_be_usable(spec, found, options.required)
     try:

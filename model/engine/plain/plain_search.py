@@ -7,8 +7,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from typing import NoReturn
+from collections.abc import Collection, Iterator
+from typing import Any, NoReturn
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.paths import path_of, path_through, shown_by, unwound
@@ -309,6 +309,14 @@ class PlainSearch:
     def state(self, place: int) -> State:
         """The values of the state at a place."""
         return self.tabled.values(self.states[place])
+
+    def seen(self, names: Collection[str]) -> Iterator[tuple[Any, ...]]:
+        """Every combination of values that the slots of these names have in some state, in the
+        order of `see.places`. Of all states, so not under a symmetry.
+        """
+        at = [k for k, (name, _) in enumerate(self.see.places) if name in names]
+        for numbers in {tuple([state[k] for k in at]) for state in self.states}:
+            yield tuple([self.tabled.pools[k].values[n] for k, n in zip(at, numbers)])
 
     def path_to(self, place: int, last: State | None = None) -> Path:
         """A shortest path to the state at a place, its values taken again through the rules; under

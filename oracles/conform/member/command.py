@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from groupcheck.oracles.conform.member.versions_differ import member_versions_di
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
 from groupcheck.oracles.kafka.side_by_side import Diff
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.meter import PartsLeft
 from groupcheck.oracles.show.suite import wanted
 
 # Options that say something about a coordinator only.
@@ -43,15 +46,22 @@ def run(
         refuse(given, [name for name in KNOWN if name not in COMPARED], OF_MODEL)
         heeded = {name: given[name] for name in COMPARED if name in given}
         both = partial(member_versions_differ, variant, *diff, **heeded)
-        return carried_out(both, progress_line, as_json=as_json, junit=junit)
+        return carried_out(both, meter(), as_json=as_json, junit=junit)
     lists = parquet is not None or wanted(junit)
     compare = partial(conform_member, variant, kafka=known(kafka), lists=lists, **given)
-    return carried_out(compare, progress_line, as_json=as_json, junit=junit, parquet=parquet)
+    return carried_out(compare, meter(), as_json=as_json, junit=junit, parquet=parquet)
 
 
-def progress_line(c: Counts, seconds: float) -> str:
-    """One line for a terminal."""
-    return (
-        f"{c.executed:,} of {c.rows:,} rows executed  level {c.level}  {c.memories:,} memories "
-        f" {seconds:.0f} s"
-    )
+def meter() -> Callable[[Counts, int, int, float], str]:
+    """What puts a report into one line for a terminal."""
+    time_left, before = PartsLeft(), Counter[int]()  # rows of each part
+
+    def words(c: Counts, part: int, parts: int, seconds: float) -> str:
+        before[part] = c.executed
+        left = time_left(part, parts, c.level, before.total(), seconds)
+        return (
+            f"{c.executed:,} of {c.rows:,} rows executed  level {c.level}  {c.memories:,} memories "
+            f" {seconds:.0f} s{left}"
+        )
+
+    return words

@@ -45,6 +45,7 @@ from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT
+from groupcheck.oracles.show.meter import of_part
 from groupcheck.oracles.show.suite import ERROR, Case, Suite
 from groupcheck.traces.phrases import plural
 
@@ -343,7 +344,7 @@ def conform_member(
     findings: bool = False,
     lists: bool = False,
     driver: Driver | None = None,
-    progress: Callable[[Counts], None] | None = None,
+    progress: Callable[[Counts, int, int], None] | None = None,
     tour: Callable[..., AnyTour] | None = None,
 ) -> MemberConformance:
     """Executes every row of the variant's member on the Java client of that Kafka version.
@@ -359,9 +360,10 @@ def conform_member(
     steps: list[GroupSteps] = []
     misfits: list[Difference] = []
     with nullcontext(driver) if driver else Driver(known(kafka)) as own:
-        for rows in found:
+        for k, rows in enumerate(found, 1):
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
-            one = (tour or toured)(rows, own, left, max_differences, progress, findings, lists)
+            heard = progress and of_part(progress, k, len(found))
+            one = (tour or toured)(rows, own, left, max_differences, heard, findings, lists)
             tours.append(one)
             with until_interrupted(one.stop):
                 one.run()

@@ -152,7 +152,7 @@ def member_versions_differ(
     old: str | None,
     new: str | Path,
     *,
-    progress: Callable[[Counts], None] | None = None,
+    progress: Callable[[Counts, int, int], None] | None = None,
     **options: Any,
 ) -> Versions:
     """Executes the rows of the variant's member on two versions of the client, or on a release

@@ -31,6 +31,7 @@ from groupcheck.oracles.simulate.uses.plots import (
 
 MOST_ROUNDS = 60
 MOST_PROCESSES = 40
+BESIDE = 100  # letters of names that stand beside each other below an axis
 
 
 def drawn(w: WhatIf, format: str) -> bytes:
@@ -71,7 +72,6 @@ def _rounds(w: WhatIf, rows: Sequence[RebalanceRow], axes: Any) -> None:
         [sum(r.changed) / w.replications for r in rows],
     )
     axes.set_ylabel("rounds")
-    axes.tick_params(axis="x", rotation=90)
 
 
 def _stood(stood: Sequence[Stood], axes: Any) -> None:
@@ -85,7 +85,6 @@ def _stood(stood: Sequence[Stood], axes: Any) -> None:
         [ms / unit.divisor for ms in before],
         [ms / unit.divisor for ms in after],
     )
-    axes.tick_params(axis="x", rotation=90)
 
 
 def _stopped(w: WhatIf, axes: Any) -> None:
@@ -102,6 +101,8 @@ def _bars(axes: Any, names: Sequence[str], before: Sequence[float], after: Seque
     axes.bar([k - 0.2 for k in places], before, width=0.4, label="baseline")
     axes.bar([k + 0.2 for k in places], after, width=0.4, label="after the change")
     axes.set_xticks([*places], names)
+    if max(map(len, names)) * len(names) > BESIDE:
+        axes.tick_params(axis="x", rotation=90)
     axes.grid(axis="y", alpha=0.3)
     axes.legend()
 

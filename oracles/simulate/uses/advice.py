@@ -21,6 +21,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
 from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.oracles.simulate.replications import Progress, Results, replicated
 from groupcheck.oracles.simulate.setup import Setup
@@ -270,9 +271,11 @@ def advised(
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
+    kept: Kept | None = None,
 ) -> Advice:
-    """Simulates every alternative in every event. `by` is one of `COSTS`; `workers`, `least` and
-    `report` as `replicated` takes them. Equal arguments give an equal answer. Raises `UserError`.
+    """Simulates every alternative in every event. `by` is one of `COSTS`; `workers`, `least`,
+    `report` and `kept` as `replicated` takes them. Equal arguments give an equal answer. Raises
+    `UserError`.
     """
     if replications < LEAST_REPLICATIONS:
         raise UserError(
@@ -285,7 +288,9 @@ def advised(
     if by not in COSTS:
         raise UserError(f"there is no cost {by!r}", do="one of " + ", ".join(COSTS))
     wanted = tuple(_wanted(described, alternatives(described)[0]).values())
-    found = replicated(wanted, replications, seed, workers=workers, least=least, report=report)
+    found = replicated(
+        wanted, replications, seed, workers=workers, least=least, report=report, kept=kept
+    )
     return summed(described, found, by=by, asked=replications, seed=seed)
 
 

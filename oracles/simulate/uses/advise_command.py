@@ -9,6 +9,7 @@ from pathlib import Path
 from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
+from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.replications import Results
 from groupcheck.oracles.simulate.uses import advice_document, advice_page, plots
@@ -45,6 +46,7 @@ def run(
     as_json: bool,
     plot: Path | None,
     html: Path | None,
+    resume: Path | None,
 ) -> int:
     """Simulates the alternatives and prints the recommendation. Raises `UserError`, before anything
     runs where it can.
@@ -83,6 +85,7 @@ def run(
             workers=workers or cores(),
             least=LEAST_REPLICATIONS,
             report=report,
+            kept=Kept.opened(resume),
         )
     answer(lambda: advice_document.document(found), lambda: advice_document.view(found), as_json)
     for path, writes in ((plot, advice_page.write_plot), (html, advice_page.write_html)):

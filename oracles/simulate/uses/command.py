@@ -12,6 +12,7 @@ from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.document import assumptions, listed
+from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.uses import plots, tables
 from groupcheck.oracles.simulate.uses.curves import Answered, answered, question, values_of
@@ -34,6 +35,7 @@ def run(
     parquet: Path | None,
     plot: Path | None,
     html: Path | None,
+    resume: Path | None,
 ) -> int:
     """Simulates a curve, prints it and writes its files. Raises `UserError`, before anything runs
     where it can.
@@ -41,6 +43,7 @@ def run(
     plots.possible(plot, html)
     if parquet is not None:
         tables_of.needed("--parquet")
+    kept = Kept.opened(resume)
     base = with_settings(dict(settings), with_settings(question(name).assumed))
     with reports(sketched(lambda _: "")) as report:
         found = answered(
@@ -55,6 +58,7 @@ def run(
             workers=workers or cores(),
             least=1,
             report=report,
+            kept=kept,
         )
     answer(lambda: tables.document(found), lambda: view(found), as_json)
     for path, writes in (

@@ -17,6 +17,7 @@ from groupcheck.oracles.simulate.compare import SetupResults, compare
 from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.intervals import mean as mean_of
+from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.oracles.simulate.replications import Progress
 from groupcheck.oracles.simulate.setup import Setup
@@ -214,9 +215,10 @@ def answered(
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
+    kept: Kept | None = None,
 ) -> Answered:
     """Simulates all points of a curve. Without `assumptions`, those of the question hold.
-    `workers`, `least` and `report` as `replicated` takes them. Raises `UserError`.
+    `workers`, `least`, `report` and `kept` as `replicated` takes them. Raises `UserError`.
     """
     asked = question(name)
     count = members or asked.members
@@ -229,7 +231,9 @@ def answered(
     )
     curve = asked.curve(base, tuple(values) or asked.values)
     setups = [point.setup for point in curve.points]
-    found = compare(setups, replications, seed, workers=workers, least=least, report=report)
+    found = compare(
+        setups, replications, seed, workers=workers, least=least, report=report, kept=kept
+    )
     return Answered(curve, seed, found.replications, found.rows, replications)
 
 

@@ -83,6 +83,18 @@ def test_what_is_small_needs_none_for_progress_or_symmetry_or_memory_either(noth
     assert verdict.symmetry.reason.startswith(plain_explore.STORES_EVERY_STATE)
 
 
+def test_who_looks_at_a_search_sees_the_same_states_in_each_stage(nothing_compiled, monkeypatch):
+    seen = []
+    whole = {"look": lambda search: seen.append({*search.seen(("core", "client"))})}
+    spec = load("classic").spec(Scope(members=2, generations=1))
+    staged.explore(spec, **whole, symmetry=True)
+    monkeypatch.setattr(compiler, "missing", lambda: "numba")
+    staged.explore(spec, **whole)
+    monkeypatch.undo()  # with kernels
+    fast.explore(spec, **whole)
+    assert seen[0] == seen[1] == seen[2] and len(seen[0]) > 50
+
+
 def test_a_checkpoint_of_what_is_small_is_written_without_one(nothing_compiled, tmp_path):
     verdict = staged.explore(two_phase_commit(3), checkpoint=tmp_path / "kept")
     assert numbers(verdict) == numbers(plain_explore.explore(two_phase_commit(3)))

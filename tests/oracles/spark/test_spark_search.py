@@ -4,6 +4,7 @@ drivers killed in the middle.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from standalone import standalone
 
 from groupcheck import check
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.fast.shards.distribute import UNWRITTEN
 from groupcheck.model.engine.verdict import Progress
 
 SCOPE = ["--members", "2", *(f"--fault={name}={n}" for name, n in FAULTS.items())]
@@ -61,18 +63,41 @@ def test_options_of_a_cluster_need_one() -> None:
         check("classic", members=1, store="x")
 
 
-def test_a_store_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
+    heard: list[Progress] = []
+    with pytest.raises(UserError, match=r"cannot be (listed|written)"):
+        check(
+            "classic",
+            members=2,
+            faults=FAULTS,
+            spark="local[2]",
+            hand_over=200,
+            store=str(tmp_path / "file" / "x"),
+            progress=heard.append,
+        )
+    assert not heard
+
+
+def test_executors_that_cannot_write_to_the_store_cost_no_answer(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+
+    def fills(progress: Progress) -> None:
+        for level in store.glob("*/level-00012"):
+            (level.parent / "level-00013").touch()  # no folder can be made there
+
     found = check(
         "classic",
         members=2,
         faults=FAULTS,
         spark="local[2]",
         hand_over=200,
-        store=str(tmp_path / "file" / "x"),
-    )
-    assert found.verdict.verdict == "unknown" and found.verdict.states > 200
-    assert "cannot be" in str(found.verdict.unsaved)
+        store=str(store),
+        progress=fills,
+    ).verdict
+    assert found.verdict == "unknown" and found.reason.startswith(UNWRITTEN)
+    assert re.search(r"level-00013/\S+ cannot be written", str(found.unsaved))
+    assert found.states > 200 and found.transitions > found.states
 
 
 def test_a_store_that_vanishes_under_the_executors_is_one_clear_error(tmp_path: Path) -> None:

@@ -157,12 +157,7 @@ def _handed_over(
 ) -> Spread:
     """The search of one process, dealt to shards."""
     s, name = run.search, manifests.new_run()
-    if manifests.runs_in(store):
-        raise UserError(
-            "holds a search already",
-            where=store.uri,
-            do="go on with it (--resume), or choose another --store",
-        )
+    manifests.must_be_new(store)
     write_shape(store, name, s.packed.shape)
     pieces: list[list[Piece]] = [[] for _ in range(shards)]
     ends = [*s.log.levels[1:], s.log.states]

@@ -109,6 +109,16 @@ def runs_in(store: Store) -> set[str]:
     return {name for name in names if RUN.fullmatch(name)}
 
 
+def must_be_new(store: Store) -> None:
+    """Raises `UserError` if the store holds a search."""
+    if runs_in(store):
+        raise UserError(
+            "holds a search already",
+            where=store.uri,
+            do="go on with it (--resume), or choose another --store",
+        )
+
+
 def keep(store: Store, manifest: Manifest, known: set[str]) -> None:
     """Writes a run's manifest. Raises `StoreError` if the store does not show it, and `UserError`
     if a run that is not among the `known` ones has registered meanwhile; then nothing may be

@@ -163,6 +163,12 @@ class Store:
 
     # -- files
 
+    def must_be_writable(self) -> None:
+        """Raises `StoreError` if the store takes no files."""
+        name = f"tried-{uuid.uuid4().hex[:12]}"
+        self._write(name, [b""])
+        self.delete([name])
+
     def _path(self, name: str) -> str:
         """Where a file lies; a name that leads out of the store belongs to no store of ours."""
         if len(name) > LONGEST_NAME or not NAME.fullmatch(name):
