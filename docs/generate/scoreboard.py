@@ -3,9 +3,10 @@ docs/judge/scoreboard.md from their documents: which rules each keeps and breaks
 
 scoreboard.py [--only NAME] [--folder FOLDER] [--table]
 
-Each is judged with default options, one after the other. Documents stay in FOLDER
-(build/scoreboard), so that a stopped run goes on; --table writes the page from those that are
-there, without judging anybody.
+Each is judged with default options, one after the other. Documents stay in a folder of FOLDER
+(build/scoreboard) for each commit, so that a stopped run goes on and a later commit judges anew.
+The page has this commit's documents, and the newest ones of whoever was not judged at it; --table
+writes it without judging anybody.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ LIBRARIES = (
     "@platformatic/kafka",
     "krafka",
 )
+CHANGED = "-dirty"  # of the commit of a checkout in which files were changed
 LIMIT_S = 1_800  # the first use installs what is judged
 HEAD = """\
 # Scoreboard
@@ -58,10 +60,30 @@ def command(side: str, name: str) -> list[str]:
     return [groupcheck, "judge", side, *which, "--json"]
 
 
+def commit() -> str:
+    """The commit of the checkout; with a mark if files were changed since, besides the page."""
+    page = f":(exclude){PAGE.relative_to(ROOT)}"
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", page)
+    return _git("rev-parse", "--short=12", "HEAD") + (CHANGED if changed else "")
+
+
+def _git(*words: str) -> str:
+    asked = ["git", "-C", str(ROOT), *words]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def place(folder: Path, side: str, name: str) -> Path:
     """The file of its document."""
     plain = name.strip("@").replace("/", "-")
     return folder / f"{side}-{plain}.json"
+
+
+def newest(folder: Path, side: str, name: str) -> Path | None:
+    """Its document of this commit's folder, or else the newest one of another."""
+    own = place(folder, side, name)
+    others = folder.parent.glob(f"*/{own.name}")
+    latest = max(others, key=lambda one: one.stat().st_mtime, default=None)
+    return own if own.exists() else latest
 
 
 def judged(folder: Path, side: str, name: str) -> str:
@@ -99,9 +121,9 @@ def page(folder: Path) -> str:
     """The page, from the documents that are there."""
     known = {
         side: {
-            name: json.loads(place(folder, side, name).read_text())
+            name: json.loads(document.read_text())
             for name in names
-            if place(folder, side, name).exists()
+            if (document := newest(folder, side, name)) is not None
         }
         for side, names in (("broker", BROKERS), ("client", LIBRARIES))
     }
@@ -127,20 +149,23 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "scoreboard")
     parser.add_argument("--table", action="store_true", help="judge nobody")
     asked = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
+    at = commit()
+    folder = asked.folder / at
+    folder.mkdir(parents=True, exist_ok=True)
     every = [("broker", name) for name in BROKERS] + [("client", name) for name in LIBRARIES]
     chosen = [one for one in every if asked.only in (None, one[1])]
     failed = 0
     for side, name in [] if asked.table else chosen:
-        if asked.only is None and place(asked.folder, side, name).exists():
+        goes_on = asked.only is None and not at.endswith(CHANGED)
+        if goes_on and place(folder, side, name).exists():
             continue
         try:
-            told = judged(asked.folder, side, name)
+            told = judged(folder, side, name)
         except subprocess.TimeoutExpired:
             told = f"no answer within {LIMIT_S:,} s"
         failed += told.startswith("no answer")
         print(f"{side:8}{name:24}{told}", flush=True)
-    PAGE.write_text(page(asked.folder))
+    PAGE.write_text(page(folder))
     return 1 if failed else 0
 
 

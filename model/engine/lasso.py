@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import frozen
 
 from groupcheck.model.engine.progress import Liveness
+from groupcheck.model.engine.promises import ALL
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import UNKNOWN, Firing, Kind, Path
@@ -90,7 +91,7 @@ def breaks(see: Semantics, promise: Liveness, binding: Binding, path: Path) -> b
     """
     assert path.loop_from is not None
     states = path.states
-    good = [bool(see.evaluate(promise.goal, binding, state)) for state in states]
+    good = [see.answer(promise.goal, ALL, binding, state) for state in states]
     loop = good[path.loop_from :]
     if promise.kind == "settles":
         return not all(loop)
@@ -102,7 +103,7 @@ def breaks(see: Semantics, promise: Liveness, binding: Binding, path: Path) -> b
     if promise.kind == "infinitely_often":
         return True
     assert promise.when is not None, f"{promise.kind} is no promise about lassos"
-    return any(see.evaluate(promise.when, binding, state) for state in states[last + 1 :])
+    return any(see.answer(promise.when, ALL, binding, state) for state in states[last + 1 :])
 
 
 def is_out_of_reach(see: Semantics, goal: Liveness, binding: Binding, state: State) -> bool | None:
@@ -112,7 +113,7 @@ def is_out_of_reach(see: Semantics, goal: Liveness, binding: Binding, state: Sta
     seen, todo = {state}, [state]
     while todo:
         now = todo.pop()
-        if see.evaluate(goal.goal, binding, now):
+        if see.answer(goal.goal, ALL, binding, now):
             return False
         for step, _ in see.steps(now):
             if step.state not in seen:

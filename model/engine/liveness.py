@@ -20,7 +20,7 @@ from attrs import evolve
 
 from groupcheck.model.engine.lasso import Action, Answers, Binding, actions_of
 from groupcheck.model.engine.progress import Liveness
-from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.promises import ALL, Predicate
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Firing, Kind, Path, Step
 
@@ -72,7 +72,7 @@ class Graph:
         return [step for step, _ in self.see.steps(state)]
 
     def _holds(self, p: Predicate, binding: Binding, state: State) -> bool:
-        return bool(self.see.evaluate(p, binding, state))
+        return self.see.answer(p, ALL, binding, state)
 
     def _told(self, path: Path) -> Path:
         """The path as the user reads it."""

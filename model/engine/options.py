@@ -24,7 +24,7 @@ class Options:
     resume: str | Path | None = None
     # Called with the compiled search before its memory is given back.
     look: Callable[[Any], None] | None = None
-    # Judges the progress promises, too, when the search has ended; among all states.
+    # Judges the progress promises, too, when the search has ended.
     liveness: bool = False
     # Stores one state of each orbit where the spec allows it. The numbers stay those of all states;
     # limits are about those that are stored. None: where it is worth while.

@@ -17,7 +17,8 @@ A rule is given as the rule, by its name, or as `rule:label` for the outcomes wi
 Urgent rules happen inside steps and cannot be fair by themselves.
 
 Promises are functions of slots and views, like invariants, and hold for each binding of their index
-variables:
+variables; `@always_possible("all i")` says that it can become true of all elements at once,
+`"some i"` of one of them:
 
 - `@eventually`: from each initial state it becomes true (`<>P`).
 - `@infinitely_often`: it becomes true again and again (`[]<>P`).
@@ -112,72 +113,82 @@ class Liveness:
         """
         places = tuple(place for p in self.predicates for place in p.places)
         takes = tuple(dict.fromkeys(v for p in self.predicates for v in p.takes))
-        return Predicate(self.name, self.goal.call, places, False, "", takes=takes)
+        said, call = self.goal.quantifiers, self.goal.call
+        return Predicate(self.name, call, places, False, "", takes=takes, quantifiers=said)
 
 
 def _liveness(
-    function: Test, kind: Kind, when: Test | None, source: str, name: str, of: Any
+    function: Test,
+    kind: Kind,
+    when: Test | None,
+    source: str,
+    name: str,
+    of: Any,
+    quantified: tuple[Any, ...] = (),
 ) -> Liveness:
-    goal = predicate_of(function, PROMISE, name, source)
+    goal = predicate_of(function, PROMISE, name, source, quantified)
     trigger = None if when is None else predicate_of(when, PROMISE, source=source)
     return Liveness(goal.name, kind, goal, trigger, goal.statement, source, of)
 
 
-def _decorator(function: tuple[Test, ...], kind: Kind, source: str, name: str, of: Any) -> Any:
-    if function:
-        return _liveness(function[0], kind, None, source, name, of)
-    return lambda f: _liveness(f, kind, None, source, name, of)
+def _decorator(given: tuple[Any, ...], kind: Kind, source: str, name: str, of: Any) -> Any:
+    if len(given) == 1 and callable(given[0]):
+        return _liveness(given[0], kind, None, source, name, of)
+    return lambda f: _liveness(f, kind, None, source, name, of, given)
 
 
 @overload
 def eventually(function: Test, /) -> Liveness: ...
 @overload
 def eventually(
-    *, source: str = "", name: str = "", of: Any = None
+    *quantified: str, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]: ...
-def eventually(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
+def eventually(*given: Any, source: str = "", name: str = "", of: Any = None) -> Any:
     """The promise that a predicate becomes true at some time in every fair run. `source`: where the
-    promise stands; `name`: in place of the function's own. Raises `SpecError` if the function
-    cannot be a predicate.
+    promise stands; `name`: in place of the function's own. Its indexes are those of one element
+    each time; `@eventually("all i")` when it is true of all at once, `"some i"` of one. Raises
+    `SpecError` if the function cannot be a predicate, or if a text is not like "some i".
     """
-    return _decorator(function, "eventually", source, name, of)
+    return _decorator(given, "eventually", source, name, of)
 
 
 @overload
 def infinitely_often(function: Test, /) -> Liveness: ...
 @overload
 def infinitely_often(
-    *, source: str = "", name: str = "", of: Any = None
+    *quantified: str, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]: ...
-def infinitely_often(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
+def infinitely_often(*given: Any, source: str = "", name: str = "", of: Any = None) -> Any:
     """The promise that a predicate becomes true again and again in every fair run. Raises
     `SpecError` as `eventually` does.
     """
-    return _decorator(function, "infinitely_often", source, name, of)
+    return _decorator(given, "infinitely_often", source, name, of)
 
 
 @overload
 def settles(function: Test, /) -> Liveness: ...
 @overload
-def settles(*, source: str = "", name: str = "", of: Any = None) -> Callable[[Test], Liveness]: ...
-def settles(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
+def settles(
+    *quantified: str, source: str = "", name: str = "", of: Any = None
+) -> Callable[[Test], Liveness]: ...
+def settles(*given: Any, source: str = "", name: str = "", of: Any = None) -> Any:
     """The promise that a predicate is true for ever from some state on in every fair run. Raises
     `SpecError` as `eventually` does.
     """
-    return _decorator(function, "settles", source, name, of)
+    return _decorator(given, "settles", source, name, of)
 
 
 @overload
 def always_possible(function: Test, /) -> Liveness: ...
 @overload
 def always_possible(
-    *, source: str = "", name: str = "", of: Any = None
+    *quantified: str, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]: ...
-def always_possible(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
+def always_possible(*given: Any, source: str = "", name: str = "", of: Any = None) -> Any:
     """The promise that a predicate can still become true from every reachable state. Raises
     `SpecError` as `eventually` does.
     """
-    return _decorator(function, "always_possible", source, name, of)
+    return _decorator(given, "always_possible", source, name, of)
 
 
 def leads_to(

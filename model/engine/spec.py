@@ -176,10 +176,11 @@ class Spec:
         return evolve(self, rules=tuple(new.get(r.name, r) for r in self.rules))
 
     def only(self, invariants: Sequence[str]) -> Spec:
-        """The same spec with these invariants and refinements alone. Raises `SpecError` for a name
-        that is none of them.
+        """The same spec with these invariants and refinements alone; and where some of the names
+        are of promises about runs, with these of them. Raises `SpecError` for another name.
         """
-        there = [p.name for p in (*self.invariants, *self.refinements)]
+        there = [p.name for p in (*self.invariants, *self.refinements, *self.progress)]
+        runs = tuple(p for p in self.progress if p.name in invariants)
         for name in invariants:
             if name not in there:
                 raise SpecError(
@@ -189,4 +190,5 @@ class Spec:
             self,
             invariants=tuple(p for p in self.invariants if p.name in invariants),
             refinements=tuple(r for r in self.refinements if r.name in invariants),
+            progress=runs or self.progress,
         )

@@ -135,8 +135,6 @@ def _begun(
     spec: Spec, limits: Limits, progress: Callable[[Progress], None] | None, options: Options
 ) -> Verdict | PlainRun:
     """Begins in plain Python. A checkpoint is written where the search ends there."""
-    from groupcheck.model.engine.fast import checkpoint
-    from groupcheck.model.engine.fast.identity import identity
     from groupcheck.model.engine.fast.symmetry_choice import symmetry_here
 
     used = symmetry_here(spec, options.symmetry, False, options.liveness, None)
@@ -152,9 +150,14 @@ def _begun(
     )
     if limits.memory is not None and not limits.memory_of and resident_bytes() > limits.memory:
         raise too_little(limits.memory, resident_bytes())
+    if options.checkpoint is None:
+        return explored()
+    # Not before it is needed: numpy takes as long as a small search.
+    from groupcheck.model.engine.fast import checkpoint
+    from groupcheck.model.engine.fast.identity import identity
+
     with checkpoint.kept_in(options.checkpoint, None) as folder:
-        if folder is None:
-            return explored()
+        assert folder is not None
         saver = checkpoint.PlainSaver(folder, identity(spec))
         left = explored(complete=saver.note)
         if isinstance(left, Verdict):

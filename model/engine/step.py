@@ -304,8 +304,10 @@ class Semantics:
         return self._indexing[id(p)][1]
 
     def instances(self, p: Predicate) -> list[dict[str, int]]:
-        """Every choice of values for a predicate's index variables."""
-        return self.indexing(p).bindings()
+        """Every choice of values for the index variables that a predicate does not quantify."""
+        said = {variable for _, variable in p.quantifiers}
+        found = self.indexing(p)
+        return list(found.extended({}, [v for v in found.sizes if v not in said]))
 
     def quantified(self, p: Predicate, usual: str) -> list[Quantifier]:
         """How a predicate's index variables are quantified, from the outside in. `usual`: how those

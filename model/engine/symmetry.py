@@ -110,8 +110,35 @@ class Symmetry:
 
 NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
 ON_PROGRESS = Symmetry(
-    (), ("promises about progress are judged among all states (leave out --progress)",)
+    (),
+    (
+        "promises about single elements, or about what happens in fair runs, are judged among all"
+        " states (choose others, or leave out --progress)",
+    ),
 )
+
+
+def on_orbits(spec: Spec) -> bool:
+    """May the promises about runs be judged on one state of each orbit?
+
+    They may where each says that something is always possible which no permutation changes: it has
+    no index, or says that it is true of all elements or of some. Each permutation of a state takes
+    the permuted steps. So a path from a state to the goal is, permuted, a path from each state of
+    its orbit to the goal, and a step between orbits is one from every state of the first: the graph
+    of orbits is bisimilar to that of states, and AG EF of such a goal says the same in both
+    (Clarke, Enders, Filkorn, Jha 1996, "Exploiting Symmetry in Temporal Logic Model Checking",
+    theorem 1). This needs no fairness, so it does not matter that steps lose their indexes.
+
+    Promises about fair runs may not. A loop among orbits leads back to a permuted state: what it
+    does once for one element it does next for another, so the action that is taken in it is not the
+    one that stays possible. Fairness of each element has to be followed through the permutations
+    (Emerson and Sistla 1997, "Utilizing Symmetry when Model-Checking under Fairness Assumptions").
+    A promise to each element by itself has to be followed in the same way.
+    """
+    see = Semantics(spec)
+    return all(
+        p.kind == "always_possible" and see.instances(p.bound) == [{}] for p in spec.progress
+    )
 
 
 def must_be_usable(spec: Spec, found: Symmetry, required: bool) -> None:
@@ -239,22 +266,27 @@ def _together(ties: _Ties, names: Sequence[str], what: str, do: str = ONE_SIZE_O
         ties.refuse(names, f"{what} ranges over arrays of different sizes", do)
 
 
-def symmetry_to_use(spec: Spec, asked: bool | None) -> Symmetry:
-    """The symmetry to search with. `asked`: None for one where it is worth while."""
-    found = NO_SYMMETRY if asked is False else symmetry_of(spec)
+def symmetry_to_use(spec: Spec, asked: bool | None, of_runs: bool = False) -> Symmetry:
+    """The symmetry to search with. `asked`: None for one where it is worth while. `of_runs`: as in
+    `symmetry_of`.
+    """
+    found = NO_SYMMETRY if asked is False else symmetry_of(spec, of_runs)
     least, few = (WORTH_STORED, FEW_STORED) if found.is_stored else (WORTH, FEW)
     if found.groups and asked is None and found.permutations < least:
         return Symmetry((), (few,))
     return found
 
 
-def symmetry_of(spec: Spec) -> Symmetry:
-    """Which arrays of a spec may be permuted, as far as the spec itself tells."""
+def symmetry_of(spec: Spec, of_runs: bool = False) -> Symmetry:
+    """Which arrays of a spec may be permuted, as far as the spec itself tells. `of_runs`: its
+    promises about runs are judged, too.
+    """
     ties = _Ties(spec)
     directing = {
         rule.name: slot for rule in spec.rules if (slot := _of_rule(ties, rule)) is not None
     }
-    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
+    goals = [p.goal for p in spec.progress] if of_runs else []
+    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views, *goals):
         if isinstance(p, StepInvariant):
             _of_step_invariant(ties, p)
         else:

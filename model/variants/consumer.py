@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.model.protocol.consumer.covers import BOOKKEEPING, SHOWS, SPENT_BY, UNREACHED
+from groupcheck.model.protocol.consumer.progress import progress
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
 from groupcheck.model.protocol.consumer.scope import ASSIGNORS, FAULTS, ConsumerScope
 from groupcheck.model.protocol.consumer.words import story_of, tell
@@ -26,6 +27,7 @@ VARIANT = Variant(
     families=(CONSUMER,),
     switched={"java": JAVA_MEMBERS},
     assignors=ASSIGNORS,
+    progress=progress,
     coordinator=COORDINATOR,
     tell=tell,
     story=story_of,

@@ -98,7 +98,8 @@ def command(debug: bool) -> None:
 @scope_options
 @names_option(
     "invariant",
-    "Check only this invariant; see `list invariants`. FILE.py:NAME is one of your own.",
+    "Check only this invariant (with --progress: this promise about progress); see `list"
+    " invariants`, `list progress`. FILE.py:NAME is one of your own.",
 )
 @names_option(
     "goal",

@@ -25,7 +25,7 @@ from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import executable
-from groupcheck.traces.findings.anomalies import some_of
+from groupcheck.traces.phrases import some_of
 
 NAMED = 5  # rules that a refusal names
 

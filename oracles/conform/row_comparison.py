@@ -39,7 +39,7 @@ from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.kafka.comparison import block, first_of
 from groupcheck.oracles.show.json_schemas import ABSENT, printed
 from groupcheck.oracles.show.suite import ERROR, PASSED, Case, Suite
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 UNSEEN_LISTED, UNSEEN_SHOWN = 100, 5  # outcomes never seen, of a document and of a report
 

@@ -16,7 +16,7 @@ from groupcheck.oracles.kafka.comparison import Comparison, block
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.show.json_schemas import ABSENT
 from groupcheck.oracles.show.suite import ERROR, FAILURE, Case, Suite
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 TOGETHER = 256  # schedules that each version gets in turn
 KINDS_KEPT = 20  # kinds of changes

@@ -24,9 +24,12 @@ from groupcheck.model.protocol.classic.group import Phase, is_member
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
+    GROUP_ID_NOT_FOUND,
     GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    INVALID_SESSION_TIMEOUT,
     MEMBER_ID_REQUIRED,
     NONE,
     NOT_COORDINATOR,
@@ -48,10 +51,10 @@ from groupcheck.oracles.coordinator.model import HERE, Model
 from groupcheck.oracles.coordinator.offsets import Offsets
 from groupcheck.oracles.coordinator.votes import protocol_of, shared
 
-INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT = 24, 26
 TWO_STEP = 4  # of JoinGroup: a member without an id is told to come again with one (KIP-394)
 SKIPS_ASSIGNMENT = 9  # of JoinGroup: a leader that comes back makes no plan (KIP-814)
 SEVERAL = 3  # of LeaveGroup: it names several members
+NO_GROUP_SAID = 9  # of OffsetCommit: a group that is not there has a code of its own (KIP-848)
 NULLABLE_PROTOCOL = 7  # of JoinGroup: the protocol may be missing
 MOST_GROUPS = 10_000
 _FARTHEST = 400  # how far a generation of a request is taken apart from the running one
@@ -307,7 +310,8 @@ class Groups:
             commit(request, NONE if made is not None else COORDINATOR_NOT_AVAILABLE)
             return
         if group is None:
-            commit(request, ILLEGAL_GENERATION)
+            said = request.version >= NO_GROUP_SAID
+            commit(request, GROUP_ID_NOT_FOUND if said else ILLEGAL_GENERATION)
             return
         index, number = group.who(name, instance)
         asks = OffsetCommit(number, self._asked_generation(group, generation), 0)

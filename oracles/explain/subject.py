@@ -213,7 +213,8 @@ def subject(
     `invariants` and `goals` are names, the user's own promises, or FILE.py:NAME of one. `goals`,
     and `faults` with a budget above 0, must happen, or the verdict is `unknown`. `constraints` are
     the user's own or FILE.py:NAME, beside those of the spec, as `refines` is. `deadlock`: is one a
-    violation? `progress`: are the promises about progress judged? (Of a variant they alone are.) A
+    violation? `progress`: are the promises about progress judged? (Of a variant they alone are, and
+    `invariants` may name some of them.) A
     `mutation` changes the defaults to the smallest scope that shows it; of the user's own spec it
     is FILE.py:NAME of a rule. Raises `UserError` for any
     name that does not exist.
@@ -357,7 +358,8 @@ def _asked(
     )
     known = _known_goals(spec, [p if isinstance(p, str) else p.name for p in wanted])
     named = tuple(p for p in invariants if isinstance(p, str) and own.is_own(p))
-    there = [p.name for p in (*spec.invariants, *spec.refinements, *about.not_promised)]
+    runs = spec.progress if about.progress else ()
+    there = [p.name for p in (*spec.invariants, *spec.refinements, *about.not_promised, *runs)]
     return attrs.evolve(about, spec=_only(spec, names, there), goals=known, own_invariants=named)
 
 
@@ -437,10 +439,10 @@ def _promised(variant: Variant, spec: Spec) -> Spec:
 
 def _only(spec: Spec, invariants: Sequence[str], known: Sequence[str]) -> Spec:
     for name in invariants:
-        if spec.progress and not known:
-            what = "--progress judges what has to happen in the end, and no invariants"
-            raise UserError(what, do=f"leave out {printable(name)[:60]}, or --progress")
         if name not in known:
+            if known and not spec.invariants:
+                what = f"--progress judges {', '.join(known)}, and no invariants"
+                raise UserError(what, do=f"leave out {printable(name)[:60]}, or --progress")
             raise one_of("invariant", name, known)
     return spec.only(invariants) if invariants else spec
 

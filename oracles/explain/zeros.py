@@ -18,7 +18,7 @@ from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import EXPLORED, HOLDS, UNKNOWN, Verdict
 from groupcheck.model.protocol.covers import Cover
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 if TYPE_CHECKING:
     from groupcheck.oracles.explain.subject import Subject

@@ -21,9 +21,9 @@ from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.causes.diagnosis import FoundCause
 from groupcheck.traces.causes.knowledge import Ticket
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.phrases import plural
 from groupcheck.traces.reading.source import place_of
 
 CALM_SHOWN = 3

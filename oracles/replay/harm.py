@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from groupcheck.oracles.replay.rounds import lasted, names
-from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.findings.findings import Absence, Findings, Setting, Window
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.phrases import plural
 
 SHOWN = 6
 WAITS_MS = 1000

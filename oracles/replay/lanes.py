@@ -19,9 +19,9 @@ from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.exchanges.member_spans import MemberSpan
-from groupcheck.traces.findings.anomalies import some_of
 from groupcheck.traces.findings.findings import Findings, Window
 from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.phrases import some_of
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, client_of
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.both.removals import Removal
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.findings.anomalies import plural, some_of
 from groupcheck.traces.members.clocks import Process, Skew
 from groupcheck.traces.members.life import Lapse
 from groupcheck.traces.members.members import GroupMembers
+from groupcheck.traces.phrases import plural, some_of
 
 SHOWN = 3
 

@@ -28,10 +28,10 @@ from groupcheck.traces.causes.scan_log import scan_log
 from groupcheck.traces.dumps.dump_log import MARKS as DUMPS
 from groupcheck.traces.event_lines.event_log import NEEDLES as EVENTS
 from groupcheck.traces.event_lines.event_log import hear_events
-from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.findings.report import UNREADABLE, FileReport, unreadable
 from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
 from groupcheck.traces.group_tables.table_log import watch
+from groupcheck.traces.phrases import plural
 from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.reading.unpacking import Watch

@@ -7,8 +7,8 @@ from statistics import median
 
 from attrs import frozen
 
-from groupcheck.traces.findings.anomalies import seconds, some_of
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.phrases import seconds, some_of
 from groupcheck.traces.story.moments import Moment, Round, elapsed
 from groupcheck.traces.story.timeline import client_of
 

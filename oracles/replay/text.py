@@ -32,9 +32,6 @@ from groupcheck.traces.findings.anomalies import (
     HOUR_MS,
     busiest,
     period,
-    plural,
-    seconds,
-    some_of,
     unstable_share,
 )
 from groupcheck.traces.findings.report import (
@@ -53,6 +50,7 @@ from groupcheck.traces.formats import (
     REQUEST_LOG,
 )
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.phrases import plural, seconds, some_of
 from groupcheck.traces.story.moments import Round, elapsed
 from groupcheck.traces.story.timeline import Timeline
 

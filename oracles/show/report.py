@@ -17,7 +17,7 @@ from groupcheck.model.engine.verdict import HOLDS, NOT_ASKED, UNKNOWN, VIOLATED,
 from groupcheck.oracles.explain.answer import NOT_JUDGED
 from groupcheck.oracles.explain.zeros import Zero, zeros
 from groupcheck.oracles.printable import brief
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 if TYPE_CHECKING:
     from groupcheck.oracles.explain.answer import Answer, Conformed

@@ -17,7 +17,7 @@ from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.oracles.simulate.replications import Progress, Results, replicated
 from groupcheck.oracles.simulate.setup import Result, Setup
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 
 @frozen

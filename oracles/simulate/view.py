@@ -16,7 +16,7 @@ from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.scenarios import SCENARIOS
 from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Sensitivity
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 
 @frozen

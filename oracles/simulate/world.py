@@ -6,8 +6,9 @@ the identity of the values that it reads: thousands of members send the same hea
 look-ups in a table. What a walk does is not remembered, because no two visits are equal.
 
 It does not stand on `engine.tabled`, which numbers every value and resolves every rule at each of
-its indexes: a group of 100,000 members would have millions of resolved rules before its first step,
-and the table would keep every value that a walk over all members ever had.
+its indexes: a group of 100,000 members would have millions of resolved rules before its first step
+(measured with `Steps`: a millisecond and 0.1 MB for each member, so 100 s and 10 GB), and the table
+would keep every value that a walk over all members ever had.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from groupcheck.oracles.sweep.simulation_rows import simulation_row, write_simul
 from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.sweep_types import Row
 from groupcheck.oracles.sweep.words import answer_view, forecast_lines
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 SCHEMA = "groupcheck.sweep/1"
 WORST_FIRST: Sequence[Kind] = ("violated", "unknown", "holds")

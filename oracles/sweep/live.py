@@ -16,7 +16,7 @@ from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.words import question_words
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -19,7 +19,7 @@ from groupcheck.oracles.sweep.simulation_rows import SHOWN as MEASURES_SHOWN
 from groupcheck.oracles.sweep.simulation_rows import amount
 from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.sweep_types import Row
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 SHOWN = 60  # cells; of a larger sweep only those that are not as expected
 FORECASTS = 20  # lines

@@ -80,6 +80,12 @@ CLIFFS = (
     ("one state a level, few rows",
      programs.Cliff("clock", (1_000,), Counts(1_001_000, 1_000_999)), None),
 )  # fmt: skip
+# What is asked about the consumer group: its scope, what is given besides, and its promises.
+PROGRESS = (
+    ((2, 2, 1, 1), (), ("can_converge",), Counts(289_519, 1_014_195)),
+    ((2, 2, 1, 1), (), ("can_converge", "group_converges"), Counts(289_519, 1_014_195)),
+    ((3, 1, 1, 1), ("--symmetry",), ("can_converge",), Counts(6_182_504, 29_612_715)),
+)
 CLASSIC = ((3, 2), Counts(8_412_787, 41_617_329))
 
 
@@ -243,6 +249,23 @@ def whole(rounds: int) -> Section:
     )
 
 
+def progress(rounds: int) -> Section:
+    """Promises about runs of the consumer group beside the search of the same states alone."""
+    rows = []
+    for scope, how, promises, counts in PROGRESS:
+        asked = (*how, "consumer", *scope)
+        judged = ("--progress", ",".join(promises), *asked)
+        turns = [
+            [programs.groupcheck(counts, *x) for x in (asked, judged, asked)] for _ in range(rounds)
+        ]
+        cpu = [[float(one.answer["cpu"]) for one in turn] for turn in turns]
+        ratios = [2 * b / (a + c) for a, b, c in cpu]
+        what = f"{scope[0]} members{', orbits' * bool(how)}: {', '.join(promises)}"
+        spent = median(b for _, b, _ in cpu)
+        rows.append(Row(what, median(ratios), "x search", ratios, spent, ("<=", 5.0)))
+    return Section(f"progress: CPU of search and promises; {rounds} rounds", rows)
+
+
 def cliffs(rounds: int) -> Section:
     """Protocols that tables do not serve, beside a search of 15 lines."""
     rows = []
@@ -312,6 +335,8 @@ def main() -> int:
                 print(text(sections[-1]), flush=True)
                 sections.append(whole(chosen.rounds or 3))
                 print(text(sections[-1]), flush=True)
+            sections.append(progress(chosen.rounds or 3))
+            print(text(sections[-1]), flush=True)
             sections.append(cliffs(chosen.rounds or 3))
             print(text(sections[-1]), flush=True)
             sections.append(start(chosen.rounds or 5, folder))

@@ -1,8 +1,12 @@
 """One whole run of groupcheck in a process of its own, as `bench.py` starts it; its numbers are a
 JSON object on the last line.
 
-ours.py [--workers N] [--tables FILE] small_group MEMBERS PARTITIONS GENERATIONS TIMEOUTS CRASHES |
-two_phase_commit MANAGERS | classic MEMBERS ANY_FAULTS
+ours.py [--workers N] [--tables FILE] [--symmetry] [--progress NAME,...] small_group MEMBERS
+PARTITIONS GENERATIONS TIMEOUTS CRASHES | two_phase_commit MANAGERS | classic MEMBERS ANY_FAULTS |
+consumer MEMBERS TOPICS PARTITIONS ANY_FAULTS
+
+`consumer` is that of `check --progress` with messages and callbacks as steps. `--progress` judges
+these promises; without it they are not looked at.
 """
 
 from __future__ import annotations
@@ -60,6 +64,11 @@ def spec_of(protocol: str, scope: Sequence[int]) -> Any:
         members, any_faults = scope
         subject = import_module("groupcheck.oracles.explain.subject").subject
         return subject("classic", members=members, any_faults=any_faults).spec
+    if protocol == "consumer":
+        names = ("members", "topics", "partitions", "any_faults")
+        subject = import_module("groupcheck.oracles.explain.subject").subject
+        steps = {"wire": "explicit", "callbacks": "phased"}
+        return subject("consumer", progress=True, **dict(zip(names, scope)), **steps).spec
     return getattr(import_module(protocol), protocol)(*scope)
 
 
@@ -68,12 +77,15 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--symmetry", action="store_true")
-    parser.add_argument("protocol", choices=("small_group", "two_phase_commit", "classic"))
+    parser.add_argument("--progress", type=lambda text: text.split(","))
+    protocols = ("small_group", "two_phase_commit", "classic", "consumer")
+    parser.add_argument("protocol", choices=protocols)
     parser.add_argument("scope", type=int, nargs="+")
     given = parser.parse_args()
     clock = Clock()
     spec = spec_of(given.protocol, given.scope)
     explore = import_module("groupcheck.model.engine.fast.explore").explore
+    began = time.process_time()
     several = "workers" in signature(explore).parameters
     if given.tables:
         import tables
@@ -83,6 +95,8 @@ def main() -> None:
         tables.write(given.tables, spec, record)
     else:
         more = {"symmetry": True} if given.symmetry else {}
+        if given.progress:
+            spec, more["liveness"] = spec.only(given.progress), True
         verdict = explore(spec, **({"workers": given.workers} if several else {}), **more)
     answer = {
         name: getattr(verdict, name)
@@ -102,6 +116,7 @@ def main() -> None:
             {
                 **answer,
                 **clock.spent,
+                "cpu": time.process_time() - began,
                 "workers": several,
                 "exploration": clock.spent["loops"] + clock.spent["room"],
             }

@@ -46,6 +46,7 @@ TARGETS = {
             f"{ENGINE}/test_spec_fits.py",
             f"{ENGINE}/test_progress.py",
             f"{ENGINE}/test_progress_fast.py",
+            f"{ENGINE}/test_progress_on_orbits.py",
             f"{ENGINE}/test_faulty_rules.py",
             f"{ENGINE}/test_pinned_counts.py",
             f"{ENGINE}/test_step_memo.py",

@@ -34,7 +34,13 @@ def check(mebibytes: int, *more: str) -> tuple[int, dict[str, object], str]:
 
 @pytest.mark.parametrize(
     ("mebibytes", "more"),
-    [(26, ()), (36, ()), (48, ()), (36, ("--workers", "2")), (36, ("--max-memory", "1G"))],
+    [
+        (26, ()),
+        pytest.param(36, (), marks=pytest.mark.night),
+        pytest.param(48, (), marks=pytest.mark.night),
+        (36, ("--workers", "2")),
+        (36, ("--max-memory", "1G")),
+    ],
 )
 def test_too_little_address_space_is_unknown_with_a_document_and_no_traceback(mebibytes, more):
     code, document, errors = check(mebibytes, "--any-faults", "2", *more)

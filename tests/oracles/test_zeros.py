@@ -154,10 +154,12 @@ def test_people_see_how_many_and_the_page_lists_them_all():
     assert "never fired" not in str(stopped) and "<details>" not in stopped.html()
 
 
-ORDINARY: list[dict[str, Any]] = [
+LARGER: list[dict[str, Any]] = [
     {"members": 2, "any_faults": 2, "two_step": False},
     {"members": 2, "any_faults": 2, "max_size": 1},
     {"members": 1, "any_faults": 3, "two_step": False},
+]
+ORDINARY: list[dict[str, Any]] = [
     {"members": 1, "any_faults": 3, "max_size": 1},
     {"members": 1, "any_faults": 2, "protocols": "range,sticky"},
     {"members": 2, "any_faults": 1, "two_step": False, "max_size": 1},
@@ -165,7 +167,11 @@ ORDINARY: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("scope", ORDINARY, ids=str)
+@pytest.mark.parametrize(
+    "scope",
+    [*ORDINARY, *(pytest.param(larger, marks=pytest.mark.night) for larger in LARGER)],
+    ids=str,
+)
 def test_an_ordinary_scope_with_options_is_proved_not_unknown(scope):
     result = groupcheck.check("classic", **scope)
     assert (result.verdict.verdict, result.verdict.reason) == ("holds", EXPLORED)

@@ -24,9 +24,9 @@ from groupcheck.traces.causes.knowledge import (
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.findings.anomalies import some_of
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.proofs import Proof
+from groupcheck.traces.phrases import some_of
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
 AT_WORK = ("synced", "assigned", "committed", "broker_stable")

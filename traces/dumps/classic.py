@@ -10,8 +10,8 @@ from groupcheck.traces.dumps.records import GenerationRecord, StoredMember, Tomb
 from groupcheck.traces.dumps.shares import Shares
 from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import FOUND_KEPT, Overlap, Owners
-from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.findings.report import Anomaly
+from groupcheck.traces.phrases import plural
 from groupcheck.traces.story.events import (
     AssignmentReceived,
     GroupEmptied,

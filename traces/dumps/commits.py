@@ -14,10 +14,10 @@ from groupcheck.traces.exchanges.request_facts import (
     RequestFacts,
     Rewind,
 )
-from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.findings.commit_rate import CommitRates
 from groupcheck.traces.findings.findings import FOUND_KEPT, Jump
 from groupcheck.traces.findings.report import Anomaly
+from groupcheck.traces.phrases import plural
 
 SHOWN = 20
 

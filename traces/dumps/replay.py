@@ -21,7 +21,7 @@ from groupcheck.traces.dumps.records import Commit, GenerationRecord, Record, To
 from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import Overlap, Owners
 from groupcheck.traces.exchanges.request_facts import RequestFacts
-from groupcheck.traces.findings.anomalies import find_anomalies, plural
+from groupcheck.traces.findings.anomalies import find_anomalies
 from groupcheck.traces.findings.findings import Findings
 from groupcheck.traces.findings.report import (
     Anomaly,
@@ -31,6 +31,7 @@ from groupcheck.traces.findings.report import (
     file_report,
 )
 from groupcheck.traces.findings.user_impact import findings_of
+from groupcheck.traces.phrases import plural
 from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.story.moments import Moment
 from groupcheck.traces.story.timeline import Timeline

@@ -8,7 +8,7 @@ themselves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from statistics import median
 
@@ -16,6 +16,7 @@ from groupcheck.traces.findings.mass_expiry import MassExpiry, mass_expiries
 from groupcheck.traces.findings.report import Anomaly
 from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, ShortConsumers, short_consumers
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.phrases import SHOWN, plural, seconds, some_of
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Round, elapsed
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
@@ -28,7 +29,7 @@ SHORT_LOG_MS = 60_000
 PILE_LEAST = 10
 BOUNCE_IDS, BOUNCE_GONE = 4, 3
 HOUR_MS = 3_600_000
-SHOWN, FEW = 20, 3
+FEW = 3
 
 
 def find_anomalies(timeline: Timeline) -> Iterator[Anomaly]:
@@ -42,22 +43,6 @@ def find_anomalies(timeline: Timeline) -> Iterator[Anomaly]:
     yield from _bounces(timeline)
     yield from _short_lives(timeline)
     yield from _unassigned(timeline)
-
-
-def some_of(names: Sequence[str], shown: int = SHOWN) -> str:
-    """The first of the names, and how many more there are."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
-
-
-def plural(n: int, what: str) -> str:
-    """`1 rebalance`, `2 rebalances`."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
-def seconds(ms: int) -> str:
-    """`12.3 s`, `250 ms`."""
-    return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
 
 
 def busiest(starts: list[int], window: int) -> tuple[int, int]:

@@ -14,9 +14,9 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
-from groupcheck.traces.findings.anomalies import some_of
 from groupcheck.traces.group_tables.outputs import EMPTY, REBALANCING, Output
 from groupcheck.traces.group_tables.tables import TableRow
+from groupcheck.traces.phrases import some_of
 
 LIBRARY = "kafka-consumer-groups"
 MARKER_OFFSETS = 3

@@ -25,7 +25,7 @@ from groupcheck.traces.exchanges.exchange import EpochExchange, Exchange, JoinEx
 from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import Owners, Zombie
 from groupcheck.traces.exchanges.request_facts import RequestFacts
-from groupcheck.traces.findings.anomalies import find_anomalies, plural, seconds, some_of
+from groupcheck.traces.findings.anomalies import find_anomalies
 from groupcheck.traces.findings.findings import FOUND_KEPT, Findings
 from groupcheck.traces.findings.report import (
     Anomaly,
@@ -36,6 +36,7 @@ from groupcheck.traces.findings.report import (
     file_report,
 )
 from groupcheck.traces.findings.user_impact import findings_of
+from groupcheck.traces.phrases import plural, seconds, some_of
 from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.requests.certain import CertainAnswers
 from groupcheck.traces.requests.epochs import EpochTrail

@@ -93,7 +93,7 @@ class Exploration(Loop):
         self.predicates = PackedPredicates(
             self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state
         )
-        bulk = Bulk(self.tables, self.packed, self.state)
+        bulk = Bulk(self.tables, self.packed, self.pools, self.state)
         bulk.key_to = lambda place: self.key_to(place)
         self.bulk = bulk
         self.ends, self.border = Ends(self.tables, bulk), Border(self.tables, bulk)

@@ -231,11 +231,13 @@ class Run:
     def judge_progress(self) -> None:
         """Looks at the promises about runs, on the graph of what was found."""
         s = self.search
-        more = bytes_of(s.log.states, s.transitions)
+        more = bytes_of(s.log.states, s.transitions * s.log.states // s.counted)
         why = self.halt(more)
         if not why:
             try:
-                self.answers = answers(s, self.halt)
+                is_complete = not (self.reason or s.findings.wrong or s.outside)
+                s.pulse = lambda: None
+                self.answers = answers(s, self.halt, is_complete)
             except MemoryError:
                 why = no_room("for the graph of the states")
         if why:

@@ -153,9 +153,9 @@ def bytes_of(states: int, transitions: int) -> int:
     return BYTES_OF_EDGE * transitions + BYTES_OF_STATE * states
 
 
-def graph_of(search: Exploration, actions: Sequence[Action]) -> Graph:
-    """The graph of all states of the log. States that were not expanded yet take part where all
-    their rows are there.
+def graph_of(search: Exploration, actions: Sequence[Action], is_complete: bool) -> Graph:
+    """The graph of all states of the log. `is_complete`: all of them were expanded, and may be
+    again. Otherwise those take part of which all rows are there.
     """
     registers, packed, n = search.registers, search.packed, search.log.states
     search.log.hold_places()
@@ -174,7 +174,7 @@ def graph_of(search: Exploration, actions: Sequence[Action]) -> Graph:
                 packed.point(r.EDGES, targets)
                 packed.point(r.EDGE_CLASSES, classes)
                 registers[r.EDGE_ROOM] = room
-                done = _link(search, done, min(n, done + STRETCH))
+                done = _link(search, done, min(n, done + STRETCH), is_complete)
     finally:
         packed.hold(r.KIND_NEEDS, needs)
     degrees = packed.arrays.pop(r.DEGREES)
@@ -191,15 +191,22 @@ def graph_of(search: Exploration, actions: Sequence[Action]) -> Graph:
     )
 
 
-def _link(search: Exploration, first: int, end: int) -> int:
-    """Notes the edges of a stretch of the log; returns the next state."""
+def _link(search: Exploration, first: int, end: int, is_complete: bool) -> int:
+    """Notes the edges of a stretch of the log; returns the next state. Where plain Python has
+    expanded a state, kernels may lack a row of it, which is filled.
+    """
     registers = search.registers
     before = int(registers[r.EDGE_COUNT])
     search.run(r.LINK, first, end)
     registers[r.DEFERRED_COUNT] = 0
+    has_asked = is_complete and int(registers[r.ASKED_COUNT]) > 0
+    if has_asked:
+        search.fill()
     search.drop_asked()
-    if int(registers[r.OVERFLOW]):
+    has_overflown = int(registers[r.OVERFLOW]) > 0
+    if has_overflown:
         search.more_chain_memory()
+    if has_overflown or has_asked:
         registers[r.EDGE_COUNT] = before
         return first
     return int(registers[r.FROM])

@@ -1,4 +1,5 @@
-"""Progress judged on the graph of a whole search: the same answers as `liveness`.
+"""Progress judged on the graph of a whole search: the same answers as `liveness`. Under symmetry
+it is the graph of orbits (`symmetry.on_orbits`).
 
 For each promise and each binding of its index variables, the states are marked in which it does not
 hold; the components of that region are found; and from the nearest state of a fair one a lasso is
@@ -9,6 +10,7 @@ promise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -28,7 +30,6 @@ from groupcheck.model.engine.lasso import Answers, Binding, actions_of, breaks, 
 from groupcheck.model.engine.progress import Liveness
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import State
-from groupcheck.model.engine.tabled.tables import read_by
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind, Path, Step
 
 CANDIDATES = 16  # nearest states from which a loop is made, to tell the shortest
@@ -37,18 +38,18 @@ Walk = list[
 ]  # states to go to, each with the class of the step, if it counts
 
 
-def answers(search: Search, halt: Callable[[], str]) -> Answers:
+def answers(search: Search, halt: Callable[[], str], is_complete: bool) -> Answers:
     """The answers on the progress promises of a spec, when its search has ended. `halt`: says why
-    nothing more may be looked at; empty: go on.
+    nothing more may be looked at; empty: go on. `is_complete`: were all states expanded?
     """
-    lassos = Lassos(search)
+    lassos = Lassos(search, is_complete)
     found: dict[str, tuple[Kind, Path | None]] = {}
     why = ""
     for promise in search.spec.progress:
         best: Path | None = None
-        for number, binding in enumerate(search.see.instances(promise.bound)):
+        for binding in search.see.instances(promise.bound):
             why = why or halt()
-            path = None if why else lassos.counterexample(promise, number, binding)
+            path = None if why else lassos.counterexample(promise, binding)
             if path and (best is None or len(path.steps) < len(best.steps)):
                 best = path
         kept: Kind = UNKNOWN if why or lassos.is_open(promise) else HOLDS
@@ -59,24 +60,29 @@ def answers(search: Search, halt: Callable[[], str]) -> Answers:
 class Lassos:
     """Counterexamples of progress promises on the graph of a search."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Search, is_complete: bool) -> None:
         self.search, self.see = search, search.see
-        self.actions = actions_of(search.see)
-        self.graph = graph_of(search, self.actions)
+        # Promises that are judged on orbits need no fairness.
+        self.actions = () if search.orbits else actions_of(search.see)
+        self.graph = graph_of(search, self.actions, is_complete)
         self.components = Components(self.graph)
-        # Fair components of all states. An unfair one has no fair part: what is enabled all over it
-        # and never taken in it is so in each part.
-        self.fair = self.components.fair(self.graph.whole)
+
+    @cached_property
+    def fair(self) -> Places:
+        """The fair components of all states. An unfair one has no fair part: what is enabled all
+        over it and never taken in it is so in each part.
+        """
+        return self.components.fair(self.graph.whole)
 
     def is_open(self, promise: Liveness) -> bool:
         """May states that were not expanded break a promise, or keep it?"""
         reaches_border = promise.kind == "always_possible" and self.graph.has_border
         return self.graph.is_cut or reaches_border
 
-    def counterexample(self, promise: Liveness, number: int, binding: Binding) -> Path | None:
-        """A run that breaks a promise for a binding, with its number; None if there is none."""
+    def counterexample(self, promise: Liveness, binding: Binding) -> Path | None:
+        """A run that breaks a promise for a binding; None if there is none."""
         g = self.graph
-        good = self._truth(promise.goal, number, binding)
+        good = self._truth(promise.goal, binding)
         if promise.kind == "always_possible":
             lost = ~self.components.reaching(good)
             return self.search.path_to(int(np.argmax(lost))) if lost.any() else None
@@ -94,30 +100,21 @@ class Lassos:
         elif promise.when is None:
             seeds = region
         else:
-            seeds = region & self._truth(promise.when, number, binding)
+            seeds = region & self._truth(promise.when, binding)
         if not seeds.any():
             return None
         fair = self.components.fair(within)
         return self._lasso(promise, binding, seeds, region, fair, None)
 
-    def _truth(self, p: Predicate, number: int, binding: Binding) -> Flags:
+    def _truth(self, p: Predicate, binding: Binding) -> Flags:
         """In which states a predicate holds for one binding."""
         bulk, log = self.search.bulk, self.search.log
-        read = read_by(self.see, p, binding)
-        fields = [self.search.packed.state_fields[k] for k in read]
         found = np.zeros(log.states, bool)
         for first in range(0, log.states, AT_ONCE):
             end = min(first + AT_ONCE, log.states)
-            if len(read) == len(self.see.places):  # each state is another combination
-                for place in range(first, end):
-                    found[place] = bool(self.see.evaluate(p, binding, self.search.state(place)))
-                continue
-            states = log.packed_states(first, end)
-            ids = np.empty((len(read), end - first), np.int64)
-            for row, f in zip(ids, fields):
-                row[:] = (states[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)
             places = np.arange(first, end, dtype=np.uint64)
-            found[first:end] = bulk.holding_for(p, number, binding, ids, places)
+            states = bulk.states(log.packed_states(first, end), places)
+            found[first:end] = bulk.answers(p, binding, states)
         return found
 
     # -- lassos

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupcheck.model.engine.fast.checkpoint import has_symmetry
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import ON_PROGRESS, Symmetry, symmetry_of, symmetry_to_use
+from groupcheck.model.engine.symmetry import (
+    ON_PROGRESS,
+    Symmetry,
+    on_orbits,
+    symmetry_of,
+    symmetry_to_use,
+)
 
 IN_PLAIN_PYTHON = Symmetry(
     (),
@@ -25,10 +30,15 @@ def symmetry_here(
     looked at by itself. Raises `CheckpointError` for a checkpoint that cannot be read.
     """
     is_resumed = asked is None and resume is not None
-    found = symmetry_of(spec) if is_resumed else symmetry_to_use(spec, asked)
-    if found.groups and is_resumed and resume is not None and not has_symmetry(resume):
-        return Symmetry((), ("the checkpoint is of a search without it",))
-    if found.groups and liveness:
+    of_runs = liveness and on_orbits(spec)
+    found = symmetry_of(spec, of_runs) if is_resumed else symmetry_to_use(spec, asked, of_runs)
+    if found.groups and is_resumed and resume is not None:
+        # Not before it is needed: numpy takes as long as a small search.
+        from groupcheck.model.engine.fast.checkpoint import has_symmetry
+
+        if not has_symmetry(resume):
+            return Symmetry((), ("the checkpoint is of a search without it",))
+    if found.groups and liveness and not of_runs:
         return ON_PROGRESS
     if found.is_stored:
         return IN_PLAIN_PYTHON

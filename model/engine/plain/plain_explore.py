@@ -28,6 +28,7 @@ from groupcheck.model.engine.symmetry import (
     ON_PROGRESS,
     Symmetry,
     must_be_usable,
+    on_orbits,
     symmetry_to_use,
 )
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
@@ -190,8 +191,9 @@ def searched(
     """Explores every state, to the end. A symmetry is used only where values hold indexes. Raises
     `RuleError` for a rule at fault.
     """
-    found = symmetry_to_use(spec, options.symmetry)
-    if found.groups and options.liveness:
+    of_runs = options.liveness and on_orbits(spec)
+    found = symmetry_to_use(spec, options.symmetry, of_runs)
+    if found.groups and options.liveness and (found.is_stored or not of_runs):
         found = ON_PROGRESS
     elif found.groups and not found.is_stored:
         found = storing_every_state(found)

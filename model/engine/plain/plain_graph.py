@@ -13,7 +13,7 @@ from groupcheck.model.engine.lasso import Binding
 from groupcheck.model.engine.liveness import Graph
 from groupcheck.model.engine.plain.lookups import Outcome
 from groupcheck.model.engine.plain.plain_search import PlainSearch
-from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.promises import ALL, Predicate
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.tabled.rows import Member
 from groupcheck.model.engine.tabled.tabled import Numbers
@@ -78,7 +78,7 @@ class PlainGraph(Graph):
         numbers = self.search.states[state]
         key = tuple([numbers[k] for k in read])
         if key not in known:
-            known[key] = bool(self.see.evaluate(p, binding, self.search.state(state)))
+            known[key] = self.see.answer(p, ALL, binding, self.search.state(state))
         return known[key]
 
     def _told(self, path: Path) -> Path:

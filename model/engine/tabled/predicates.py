@@ -42,6 +42,20 @@ def grouped(values: Sequence[Any], sources: tuple[Source, ...]) -> list[Any]:
     return [next(rest) if isinstance(s, int) else tuple([next(rest) for _ in s]) for s in sources]
 
 
+def numbered(pool: Pool, view: Predicate, value: Any) -> int:
+    """The number of a value that a view gave. Raises `RuleError` if it cannot be one."""
+    try:
+        return pool.number(value)
+    except AnswerError as error:
+        what = f"gave a {type(value).__name__}, which {error}"
+        raise RuleError(view.name, what, {}, kind="view") from None
+    except Exception as error:
+        what = (
+            f"gave a {type(value).__name__} that raises {type(error).__name__} when it is compared"
+        )
+        raise RuleError(view.name, what, {}, kind="view") from error
+
+
 class Predicates:
     """Views and predicates of a spec, evaluated on the values of their inputs.
 
@@ -79,6 +93,7 @@ class Predicates:
         """
         plan = self._plan(number, view.view, view.binding, view.sources, True)
         key_of, met = plan.key, plan.met
+        pool = self.view_pools[number - self.tables.urgent]
         for ids, place in zip(rows, places):
             key = key_of(ids)
             known = met.get(key)
@@ -88,21 +103,8 @@ class Predicates:
                     value = self.see.evaluate(view.view, dict(view.binding), self.state_of(place))
                 else:
                     value = self._asked(view.view, plan, view.sources, ids)
-                known = met[key] = self._numbered(number, view.view, value)
+                known = met[key] = numbered(pool, view.view, value)
             yield known
-
-    def _numbered(self, number: int, view: Predicate, value: Any) -> int:
-        try:
-            return self.view_pools[number - self.tables.urgent].number(value)
-        except AnswerError as error:
-            what = f"gave a {type(value).__name__}, which {error}"
-            raise RuleError(view.name, what, {}, kind="view") from None
-        except Exception as error:
-            what = (
-                f"gave a {type(value).__name__} that raises {type(error).__name__} when it is"
-                " compared"
-            )
-            raise RuleError(view.name, what, {}, kind="view") from error
 
     def look(
         self,

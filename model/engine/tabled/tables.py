@@ -130,7 +130,7 @@ def _in_order(instances: Iterable[Instance]) -> list[Table]:
     return tables
 
 
-class _Views:
+class Views:
     """View instances as predicates name them, numbered in order of first use."""
 
     def __init__(self, see: Semantics) -> None:
@@ -220,7 +220,7 @@ def inputs_of(bound: Bound) -> tuple[int, ...]:
 def tables_of(spec: Spec) -> Tables:
     """The tables of a spec."""
     see = Semantics(spec)
-    views = _Views(see)
+    views = Views(see)
     given = [(p, ALL) for p in spec.invariants if not isinstance(p, StepInvariant)]
     given += [(g, SOME) for g in spec.goals]
     bound: dict[tuple[int, ...], list[Bound]] = {}
@@ -259,20 +259,24 @@ def tables_of(spec: Spec) -> Tables:
 
 def reads_of(see: Semantics) -> Callable[[Predicate, Mapping[str, int]], tuple[int, ...]]:
     """The function that tells the places that a predicate reads in the end, for one binding."""
-    return _Views(see).reads
+    return Views(see).reads
 
 
 def cases_of(see: Semantics, p: Predicate, usual: str) -> list[Case]:
     """The cases of a predicate, and the places that it reads in each of them."""
-    return list(_reading(_Views(see), p, usual))
+    return list(_reading(Views(see), p, usual))
 
 
-def _reading(views: _Views, p: Predicate, usual: str) -> Iterator[Case]:
+def _reading(views: Views, p: Predicate, usual: str) -> Iterator[Case]:
     see = views.see
-    for case in see.cases(p, usual):
-        left = [v for _, v in see.quantified(p, usual) if v not in case]
-        reads = [views.reads(p, b) for b in see.indexing(p).extended(case, left)]
-        yield case, tuple(sorted({k for places in reads for k in places}))
+    return ((case, _read_in(views, p, case)) for case in see.cases(p, usual))
+
+
+def _read_in(views: Views, p: Predicate, case: Mapping[str, int]) -> tuple[int, ...]:
+    see = views.see
+    left = [v for _, v in see.quantified(p, ALL) if v not in case]
+    reads = [views.reads(p, b) for b in see.indexing(p).extended(case, left)]
+    return tuple(sorted({k for places in reads for k in places}))
 
 
 def group_of(number: int, total: int) -> int:
@@ -283,5 +287,5 @@ def group_of(number: int, total: int) -> int:
 
 
 def read_by(see: Semantics, p: Predicate, binding: dict[str, int]) -> tuple[int, ...]:
-    """The places that a predicate reads in the end, for one binding."""
-    return _Views(see).reads(p, binding)
+    """The places that a predicate reads in the end in one case."""
+    return _read_in(Views(see), p, binding)

@@ -250,6 +250,15 @@ class Scope:
         """All assignors that some member lists, in alphabetical order."""
         return tuple(sorted({name for names in self.lists for name in names}))
 
+    @property
+    def listed_by_all(self) -> str:
+        """The assignor that each member lists, where all list the same."""
+        return "cooperative-sticky" if self.cooperative else "range"
+
+    def voted_for(self, assignor: int | None) -> str:
+        """The name of the assignor that a group voted for (see `Core.assignor`)."""
+        return self.listed_by_all if assignor is None else self.assignors_listed[assignor]
+
     def looks_at_claims(self, assignor: int | None) -> bool:
         """Does a leader look at claims, if this one was voted for (see `Core.assignor`)?"""
         return self.cooperative and self.assignor != "range"

@@ -73,6 +73,7 @@ DOES: Mapping[str, str] = {
     "application_unsubscribes:called": "unsubscribes, and is to revoke all first",
     "application_closes:closed": "closes and leaves",
     "application_closes:called": "closes, and revokes all first",
+    "session_over": "hears nothing more from {who} and removes it",
     "interval_passes": "may compute a target again",
     "move_coordinator": "moves to another broker, which starts all timers anew",
     "add_partition": "sees a new partition",
@@ -111,7 +112,13 @@ HEARS: Mapping[str, str] = {
     "java_hears:fenced": "has lost its partitions",
     "java_hears:fatal": "stops with an error",
 }
-TIMERS = ("session_timeout", "rebalance_timeout", "ghost_expires", "interval_passes")
+TIMERS = (
+    "session_timeout",
+    "rebalance_timeout",
+    "ghost_expires",
+    "session_over",
+    "interval_passes",
+)
 FAULTS = (
     "crash",
     "close_consumer",

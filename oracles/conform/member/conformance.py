@@ -46,7 +46,7 @@ from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT
 from groupcheck.oracles.show.suite import ERROR, Case, Suite
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 AnyTour = Touring[Any, Any, Any]
 

@@ -43,7 +43,7 @@ from groupcheck.oracles.kafka.comparison import block, first_of
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.processes.supervisor import until_interrupted
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 MEMBERS, PARTITIONS = 3, 2
 SCHEDULES, STEPS = 300, 100

@@ -21,8 +21,6 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.oracles.conform.logged import PROTOCOL
-from groupcheck.oracles.conform.member.moves import COOPERATIVE
 from groupcheck.oracles.conform.whole.form import (
     Form,
     GroupForm,
@@ -58,7 +56,7 @@ class Fitting:
             for i in range(count)
         ]
         # The forms of numbered values of the model.
-        self._all = listed_by_all(model.scope)
+        self._all = model.scope.listed_by_all
         self._groups: dict[tuple[int, int], GroupForm] = {}
         self._seats: dict[tuple[int, str, str | None, NamesOfOne, Times], SeatForms] = {}
         self._clients: dict[tuple[int, NamesOfOne], MemberForm] = {}
@@ -108,7 +106,7 @@ class Fitting:
         if not self.model.scope.lists:
             return None
         core: Core = self.model.slot(guess, "core")
-        return None if core.assignor is None else _voted_for(core.assignor, self.model.scope)
+        return None if core.assignor is None else self.model.scope.voted_for(core.assignor)
 
     def _logged(self, guess: Guess) -> RecordLook | None:
         """The record that a fail-over would load."""
@@ -131,7 +129,7 @@ class Fitting:
             members |= {(names[id], s.share, s.claimed, s.owned, times) for id, s in seats.durable}
             if seats.durable_leader is not None:
                 leader = names[seats.durable_leader]
-        protocol = _voted_for(assignor, self.model.scope) if led else None
+        protocol = self.model.scope.voted_for(assignor) if led else None
         return RecordLook(generation, leader, protocol, frozenset(members)) if generation else None
 
     def misfits(self, guess: Guess, real: Form) -> tuple[str, ...]:
@@ -200,15 +198,6 @@ class Fitting:
 # -- the model's side
 
 
-def listed_by_all(scope: Scope) -> str:
-    """The protocols that each member lists, where all list the same."""
-    return COOPERATIVE if scope.cooperative else PROTOCOL
-
-
-def _voted_for(assignor: int | None, scope: Scope) -> str:
-    return listed_by_all(scope) if assignor is None else scope.assignors_listed[assignor]
-
-
 INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms; the rebalance timeouts are longer
 APPEND_MS = 5000  # offsets.commit.timeout.ms
 
@@ -221,7 +210,7 @@ def _group(core: Core, round_ms: int, longest_ms: int, scope: Scope) -> GroupFor
     listed = (
         zip(scope.assignors_listed, core.support)
         if core.support
-        else [(listed_by_all(scope), core.members)]
+        else [(scope.listed_by_all, core.members)]
     )
     return GroupForm(
         STATES[core.phase],
@@ -232,7 +221,7 @@ def _group(core: Core, round_ms: int, longest_ms: int, scope: Scope) -> GroupFor
         (core.members, core.parked, core.pending, core.due),
         core.leader_parked,
         frozenset((name, n) for name, n in listed if n),
-        _voted_for(core.assignor, scope) if core.phase >= Phase.COMPLETING else None,
+        scope.voted_for(core.assignor) if core.phase >= Phase.COMPLETING else None,
     )
 
 

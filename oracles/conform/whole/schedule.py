@@ -15,7 +15,7 @@ import attrs
 from attrs import define, field, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.oracles.conform.whole.fitting import Fitting, listed_by_all
+from groupcheck.oracles.conform.whole.fitting import Fitting
 from groupcheck.oracles.conform.whole.look import Json, Look, Times, Ways, look
 from groupcheck.oracles.conform.whole.model import Guess, scope_of
 from groupcheck.oracles.conform.whole.promises import broken
@@ -130,7 +130,7 @@ class Walk:
     def begin(self) -> Asking[None]:
         """Makes a fresh group."""
         setup = self.setup
-        lists = setup.scope.lists or ((listed_by_all(setup.scope),),) * setup.members
+        lists = setup.scope.lists or ((setup.scope.listed_by_all,),) * setup.members
         start: dict[str, Any] = {
             "op": "reset",
             "seed": setup.seed,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.timers import (
     new_member_timeout,
     rebalance_timeout,
@@ -13,10 +14,30 @@ from groupcheck.model.protocol.classic.timers import (
     sync_timeout,
 )
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
-from groupcheck.oracles.judge.broker.graph import KeptRows
-from groupcheck.oracles.judge.broker.looks import LOOKS
+from groupcheck.oracles.judge.broker.graph import IDLE, KeptRows
 from groupcheck.oracles.judge.broker.profiles import Profile
+from groupcheck.oracles.judge.broker.refusals import LOOKS
+from groupcheck.oracles.judge.broker.target import Target
+from groupcheck.oracles.judge.following import requests
+from groupcheck.oracles.judge.following.said import instance
 from groupcheck.oracles.judge.report.schedules import Act
+
+
+def versions_of(target: Target, rows: KeptRows, memory: Memory, given: Asks) -> range:
+    """The versions in which a request may be sent to this broker. One that makes members at once,
+    whatever the version, is joined so in every version.
+    """
+    kind, scope = requests.API_OF[type(given.request)], rows.scope
+    spoken = target.announced.get(kind.key, range(0))
+    newest = kind.newest
+    if kind is requests.OFFSET_COMMIT and target.topic_id is None:
+        newest = requests.TOPIC_IDS - 1
+    known = range(spoken.start, min(spoken.stop, newest + 1))
+    if kind is requests.JOIN_GROUP and target.joins_at_once and not scope.two_step:
+        return known
+    named = instance(memory.seats[given.member], given.member)
+    return requests.versions(kind, scope, named, known)
+
 
 FIELDS = {
     messages.JoinGroup: ("id", "claimed", "owned"),
@@ -69,7 +90,7 @@ def due(profile: Profile, rows: KeptRows, memory: Memory) -> list[Fires]:
     names = {rebalance_timeout.name, sync_timeout.name}
     if profile.waits == "session":
         names = {session_timeout.name, new_member_timeout.name}
-    return [
+    found = [
         given
         for given in rows.inputs(memory)
         if isinstance(given, Fires)
@@ -78,6 +99,9 @@ def due(profile: Profile, rows: KeptRows, memory: Memory) -> list[Fires]:
         and not (given.rule == session_timeout.name and _is_parked(memory, given))
         and rows.outcomes(memory, given)
     ]
+    # A timer of a round that is over must not run out any more.
+    idles = profile.waits == "rebalance" and memory.core.phase == Phase.STABLE
+    return found or ([IDLE] if idles else [])
 
 
 def _is_parked(memory: Memory, given: Fires) -> bool:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from rich.text import Text
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.broker.acts import checked
-from groupcheck.oracles.judge.broker.exploring import REPEATS, Judging
+from groupcheck.oracles.judge.broker.confirming import REPEATS, confirmed, outlives
+from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement
 from groupcheck.oracles.judge.broker.known import read as read_known
 from groupcheck.oracles.judge.broker.profiles import PROFILES, QUICK, Profile, limited
@@ -41,8 +43,9 @@ EXPLORING = 0.6  # of the time; the rest is for repetitions
 # How much longer the repetitions of one difference of each root may take, if there are some.
 LONGER_S = 60.0
 THREADS = 4  # and as many again for groups that wait
+SLOWER = 3  # so many times more, if rounds are waited for most of the time
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
-CONFIRMING = 6  # threads
+CONFIRMING = 10  # threads
 
 
 def broker(*, as_json: bool, junit: Path | None, html: Path | None, **options: Any) -> int:
@@ -86,11 +89,14 @@ def judged(
                 if report:
                     report(judging, doing, whole)
 
-            judging.explore(profiles, whole * EXPLORING, THREADS, notify)
+            threads, more = (n * (SLOWER if aim.slow else 1) for n in (THREADS, CONFIRMING))
+            judging.explore(profiles, whole * EXPLORING, threads, notify)
             first, others = by_roots(judging.ledger.found.values())
-            ends = began + whole
-            judging.confirmed(first, ends + LONGER_S, CONFIRMING, lambda: notify("repeating"))
-            judging.confirmed(others, ends, CONFIRMING, lambda: notify("repeating"))
+            ends, repeat = began + whole, partial(notify, "repeating")
+            confirmed(judging, first, ends + LONGER_S, more, repeat)
+            confirmed(judging, others, ends + LONGER_S, more, repeat, repeats=0)
+            if not judging.stopped.is_set():
+                outlives(judging)
         seconds = time.monotonic() - began
         return judgement(judging, profiles, accepted, title, seconds, "".join(reason))
 
@@ -148,7 +154,8 @@ def again(
     that came is allowed by the model, 1 not, 3 a schedule could not be carried out.
     """
     some = schedules_in(_read(file), str(file))
-    profiles = {profile.name: profile for profile in PROFILES}
+    filled = [limited(size) for size in range(1, LARGEST_GROUP + 1)]
+    profiles = {profile.name: profile for profile in (*PROFILES, *filled)}
     for _, name, acts in some:
         if name not in profiles:
             raise UserError(

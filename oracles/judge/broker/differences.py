@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import field, frozen
 
@@ -13,6 +14,7 @@ from groupcheck.oracles.judge.following.worlds import (
     CLOSED,
     UNREADABLE,
     End,
+    code_of,
     problems,
     seen,
 )
@@ -80,6 +82,14 @@ def not_answered(kind: Kind, answers: Mapping[int, Answered], number: int) -> Di
     rule = "every_answer" if code is None else names.get(code, "round_waits")
     whys = "; ".join(a.why for a in answers.values() if isinstance(a, Closed))
     return Difference(kind, ("an answer",), got, (rule,), whys)
+
+
+def not_refused(kind: Kind, code: int, answer: Mapping[str, Any], rule: str) -> Difference:
+    """A request that is not refused with this code."""
+    got = code_of(answer)
+    accepted = not got and kind.name == "OffsetCommit"
+    rules = ("commit_fencing",) if accepted else (rule,)
+    return Difference(kind, (word_of(code),), word_of(got), rules)
 
 
 def in_words(codes: Mapping[int, int], number: int) -> str:

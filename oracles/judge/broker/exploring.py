@@ -11,16 +11,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import asked, due
 from groupcheck.oracles.judge.broker.differences import Differs, Late
 from groupcheck.oracles.judge.broker.graph import KeptRows
-from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
-from groupcheck.oracles.judge.broker.ledger import Found, Ledger
-from groupcheck.oracles.judge.broker.looks import LOOKS
+from groupcheck.oracles.judge.broker.kinds import Edge, Way, kind_of, may_change
+from groupcheck.oracles.judge.broker.ledger import Ledger, wanted_of
 from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
+from groupcheck.oracles.judge.broker.refusals import LOOKS
 from groupcheck.oracles.judge.broker.surroundings import coordinator_of
 from groupcheck.oracles.judge.broker.target import Pace, Target
 from groupcheck.oracles.judge.broker.walk import Walk
@@ -29,18 +29,17 @@ from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.report.schedules import Act
 from groupcheck.oracles.wire.connections import Connections
 from groupcheck.oracles.wire.security import PLAINTEXT, Security
-from groupcheck.traces.messages.apis import api
 
 STEPS = 24  # of one schedule, at most
-FAR = 400  # memories among which the nearest row is looked for
+FAR = 5_000  # memories among which the nearest row is looked for
+LOOKS_APART = 0.25  # of the steps are questions about no group, as long as there are some
 STRAYS = 0.1  # of the steps are taken at random
 # The least and the most: before an answer counts as not come, and for one that must come.
 QUIET_S, PATIENCE_S = (0.01, 0.25), (1.5, 7.0)
+MOST = 0.95  # of the answers, where a longer wait is no loss
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
-CAREFUL, CAREFUL_WAITING = Pace(quiet_s=0.4), Pace(quiet_s=0.15)
-REPEATS = 3
+CAREFUL_S, CAREFUL_WAITING_S = 0.4, 0.15  # before an answer counts as not come, at leisure
 TOLD_S = 0.1  # between two reports of how far it is
-SHORTENINGS, SHORTENING_S, RENEWING_S = 40, 20.0, 10.0  # schedules that are tried to shorten one
 
 
 @define
@@ -54,6 +53,7 @@ class Judging:
     # Set by Ctrl-C, or by an error in one of the threads.
     stopped: threading.Event = field(factory=threading.Event)
     _rows: dict[str, KeptRows] = field(factory=dict)
+    _edges: dict[tuple[str, Memory], tuple[Edge, ...]] = field(factory=dict)
     _groups: int = 0
     _prefix: str = field(factory=lambda: f"groupcheck-{time.time_ns() // 1_000_000:x}")
 
@@ -63,19 +63,26 @@ class Judging:
                 self._rows[profile.name] = rows_of(profile)
             return self._rows[profile.name]
 
-    def pace(self) -> Pace:
+    def pace(self, share: float = 1.0) -> Pace:
         """As fast as the broker's answers allow: an answer that must not come is waited for as long
-        as most answers take.
+        as most answers take, one that must come for longer than this share of them took.
         """
         every = self.ledger.waited_s
         some = sorted(seconds for _, seconds in every[-200:])
         usual = some[int(len(some) * 0.95)] if some else QUIET_S[0]
         rounds = [seconds for name, seconds in every if name == requests.JOIN_GROUP.name]
         return Pace(
-            patience_s=_patience([seconds for _, seconds in every]),
-            round_s=_patience(rounds),
+            patience_s=_patience([seconds for _, seconds in every], share),
+            round_s=_patience(rounds, share),
             quiet_s=min(max(2 * usual, QUIET_S[0]), QUIET_S[1]),
         )
+
+    def leisure(self, profile: Profile) -> Pace:
+        """Slower: twice the patience, and longer waits for answers that must not come."""
+        usual, quiet_s = self.pace(MOST), CAREFUL_WAITING_S if profile.waits else CAREFUL_S
+        patience_s = min(2 * usual.patience_s, PATIENCE_S[1])
+        round_s = min(2 * usual.round_s, PATIENCE_S[1])
+        return Pace(patience_s, round_s, max(quiet_s, usual.quiet_s))
 
     def started(self, profile: Profile, pace: Pace) -> Walk:
         """A group that nobody has used."""
@@ -104,9 +111,9 @@ class Judging:
             partial(self._some, some, until, random.Random(f"{self.seed}-{k}"), most)
             for k, some in enumerate(kinds)
         ]
-        self._all(jobs, len(jobs), tell)
+        self.all(jobs, len(jobs), tell)
 
-    def _all(
+    def all(
         self, jobs: Sequence[Callable[[], None]], threads: int, tell: Callable[[], None]
     ) -> None:
         """Does the jobs, several at a time. The first error, and Ctrl-C, end the others early."""
@@ -132,22 +139,23 @@ class Judging:
         while time.monotonic() < until and not self.stopped.is_set():
             if most is not None and self.ledger.schedules >= most:
                 return
-            profile = self._next(profiles, rng)
-            if profile is None:
+            there = [p for p in profiles if not self.ledger.dropped(p)]
+            if not there:  # the broker makes no group of any of them
                 return
-            self._one(profile, rng, until)
+            # One in which something is left to see, if there is one. The way is looked for before
+            # any timer runs.
+            rng.shuffle(there)
+            ways = ((p, self._way(p, self.rows(p).start())) for p in there)
+            profile, way = next((one for one in ways if one[1]), (there[0], ()))
+            self._one(profile, way, rng, until)
 
-    def _next(self, profiles: Sequence[Profile], rng: random.Random) -> Profile | None:
-        """A profile in which something is left to see, if there is one; None if the broker makes no
-        group of any of them.
-        """
-        there = [p for p in profiles if not self.ledger.dropped(p)]
-        open_ones = [p for p in there if self._way(p, self.rows(p).start())]
-        return rng.choice(open_ones or there) if there else None
-
-    def _one(self, profile: Profile, rng: random.Random, until: float) -> None:
-        """One schedule."""
+    def _one(
+        self, profile: Profile, way: tuple[Way, ...], rng: random.Random, until: float
+    ) -> None:
+        """One schedule, which begins with this way."""
         walk = self.started(profile, self.pace())
+        walk.way = list(way)
+        self._seeks(profile, way)
         try:
             walk.begin()
             for _ in range(STEPS):
@@ -173,28 +181,48 @@ class Judging:
         rows = self.rows(profile)
         return [*rows.asks(memory), *due(profile, rows, memory)]
 
-    def _way(
-        self, profile: Profile, memory: Memory, waited: str = ""
-    ) -> tuple[tuple[Memory, Asks | Fires], ...]:
-        """The nearest way to a kind of row that is wanted; empty if there is none. `waited`: the
-        timer that was waited for; what lies behind it is wanted, too.
+    def _way(self, profile: Profile, memory: Memory, waited: str = "") -> tuple[Way, ...]:
+        """The nearest way to a kind of row that is wanted, first one that nobody else is on his way
+        to, or, if there is none, to one of a known kind in which the model allows what was not seen
+        in it; empty if there is none. `waited`: the timer that was waited for; what lies behind it
+        is wanted, too.
         """
         rows, ledger = self.rows(profile), self.ledger
 
-        def inputs(at: Memory) -> list[Asks | Fires]:
-            return [
-                given
-                for given in self.inputs(profile, at)
-                if not ledger.muted(profile, kind_of(at, given)) and self.spoken(given)
-            ]
+        def edges(at: Memory) -> list[Edge]:
+            every = [e for e in self.edges(profile, at) if not ledger.muted(profile, e.kind)]
+            if profile.waits and not waited:  # no request is sought, but as a step to a timer
+                return [e for e in every if may_change(at, e.given)]
+            return every
 
-        def wanted(at: Memory, given: Asks | Fires) -> bool:
-            kind = kind_of(at, given)
-            if waited and not isinstance(given, Fires):
-                return not ledger.behind[profile.name, waited, kind]
-            return aims_at(profile, given) and ledger.wanted(profile, kind)
+        def new(at: Memory, edge: Edge) -> bool:
+            if waited and not isinstance(edge.given, Fires):
+                return not ledger.behind[profile.name, waited, edge.kind]
+            return aims_at(profile, edge.given) and ledger.wanted(profile, edge.kind, 1)
 
-        return nearest(memory, inputs, rows.after, wanted, FAR) or ()
+        def wanted(at: Memory, edge: Edge) -> bool:
+            return aims_at(profile, edge.given) and ledger.wanted(profile, edge.kind)
+
+        def wanted_finer(at: Memory, edge: Edge) -> bool:
+            what = rows.what(at, edge.given)
+            return aims_at(profile, edge.given) and ledger.wanted_finer(profile, edge.kind, what)
+
+        def after(at: Memory, edge: Edge) -> tuple[Memory, ...]:
+            return rows.kept_after(at, edge.given)
+
+        ways = (nearest(memory, edges, after, goal, FAR) for goal in (new, wanted, wanted_finer))
+        return next(filter(None, ways), ())
+
+    def edges(self, profile: Profile, memory: Memory) -> tuple[Edge, ...]:
+        """What may be sent, or waited for, in a group of that profile, each with its kind."""
+        one = profile.name, memory
+        if one not in self._edges:
+            self._edges[one] = tuple(
+                Edge(given, kind_of(memory, given))
+                for given in self.inputs(profile, memory)
+                if self.spoken(given)
+            )
+        return self._edges[one]
 
     def spoken(self, given: Asks | Fires) -> bool:
         """Does the broker announce what is needed for that?"""
@@ -207,13 +235,12 @@ class Judging:
         profile, memory = walk.profile, walk.memory
         if self._looked(walk, rng):
             return True
-        way = self._way(profile, memory, walk.waited) if rng.random() > STRAYS else ()
-        if way:
-            at, goal = way[-1]
-            if len(way) == 1 or not walk.acts:
-                with self.ledger.lock:
-                    self.ledger.sought[profile.name, kind_of(at, goal)] += 1
-            given = way[0][1]
+        if not walk.way or walk.way[0][0] != memory:  # at its end, or the broker went another way
+            strays = rng.random() < STRAYS
+            walk.way = [] if strays else list(self._way(profile, memory, walk.waited))
+            self._seeks(profile, walk.way)
+        if walk.way:
+            given = walk.way.pop(0)[1].given
             if isinstance(given, Fires):
                 return walk.wait()
             if walk.can(given):
@@ -227,11 +254,31 @@ class Judging:
             for given in self.rows(profile).asks(memory)
             if walk.can(given) and not self.ledger.muted(profile, kind_of(memory, given))
         ]
-        usual = [given for given in options if requests.natural(memory, given)]
         if not options:
             return False
+        if walk.changed and rng.random() > STRAYS:
+            options = self._behind(walk, options) or options
+        usual = [given for given in options if requests.natural(memory, given)]
         given = rng.choice([*usual, *usual, *options])
         return walk.ask(given, self._version(walk, given, rng))
+
+    def _seeks(self, profile: Profile, way: Sequence[Way]) -> None:
+        """Somebody is on this way."""
+        if way:
+            at, goal = way[-1]
+            what = self.rows(profile).what(at, goal.given)
+            with self.ledger.lock:
+                self.ledger.sought[profile.name, goal.kind] += 1
+                self.ledger.sought_finer[profile.name, goal.kind, what] += 1
+
+    def _behind(self, walk: Walk, options: Sequence[Asks]) -> list[Asks]:
+        """Those that nobody has sent behind the row that changed the phase."""
+        profile, behind = walk.profile, self.ledger.behind
+        return [
+            given
+            for given in options
+            if not behind[profile.name, walk.changed, kind_of(walk.memory, given)]
+        ]
 
     def _looked(self, walk: Walk, rng: random.Random) -> bool:
         """Asks a question about the group that nobody has asked in this phase; False if there is
@@ -239,18 +286,25 @@ class Judging:
         """
         if walk.profile.waits:
             return False
-        ledger, phase = self.ledger, str(walk.memory.core.phase)
+        ledger = self.ledger
         some = [
             look
             for look in walk.looks()
-            if ledger.wanted(walk.profile, kind := Kind(phase, look.api.name))
+            if not look.is_harsh
+            and ledger.wanted(walk.profile, kind := look.kind(walk.worlds[0]))
             and not ledger.muted(walk.profile, kind)
         ]
+        if rng.random() > LOOKS_APART:
+            some = [look for look in some if not look.is_apart]
         if not some:
             return False
-        look = rng.choice(some)
+        sought = {
+            look.name: ledger.sought[wanted_of(walk.profile, look.kind(walk.worlds[0]))]
+            for look in some
+        }
+        look = rng.choice([one for one in some if sought[one.name] == min(sought.values())])
         with ledger.lock:
-            ledger.sought[walk.profile.name, Kind(phase, look.api.name)] += 1
+            ledger.sought[wanted_of(walk.profile, look.kind(walk.worlds[0]))] += 1
         spoken = look.versions(self.target.announced[look.api.key])
         walk.look(look, self._untried(look.api.name, list(spoken), rng))
         return True
@@ -273,8 +327,7 @@ class Judging:
         """Carries out a schedule, at leisure if no pace is given; acts that have no meaning here
         are left out.
         """
-        leisure = CAREFUL_WAITING if profile.waits else CAREFUL
-        walk = self.started(profile, pace or leisure)
+        walk = self.started(profile, pace or self.leisure(profile))
         try:
             walk.begin()
             for act in acts:
@@ -302,88 +355,13 @@ class Judging:
             self.ledger.measure(walk.met)
         return walk
 
-    def confirm(self, found: Found) -> None:
-        """Tries a difference again, carefully, and makes its schedule shorter while it shows."""
-        self._shorten(found)
-        self._renew(found)
-        for _ in range(REPEATS):
-            if self.stopped.is_set():
-                return
-            found.repeated += 1
-            found.again += bool(self._shows(found, found.acts))
 
-    def _shows(self, found: Found, acts: Sequence[Act], pace: Pace | None = None) -> bool:
-        """Does the schedule show the difference? Then its transcript is kept."""
-        walk = self.again(found.profile, acts, pace)
-        for difference, some, lines in walk.met.differences:
-            if difference == found.difference:
-                found.difference, found.acts, found.lines = difference, some, lines
-                return True
-        return False
-
-    def _shorten(self, found: Found) -> None:
-        """Leaves out steps as long as the difference shows, first many at once, then one by one."""
-        tries, many = 0, max(1, len(found.acts) // 2)
-        until = time.monotonic() + SHORTENING_S
-        while True:
-            at = 0
-            while at < len(found.acts) - 1:
-                late = time.monotonic() > until or self.stopped.is_set()
-                if tries == SHORTENINGS or late:
-                    return
-                tries += 1
-                end = min(at + many, len(found.acts) - 1)
-                fewer = [*found.acts[:at], *found.acts[end:]]
-                if not self._shows(found, fewer, self.pace()):
-                    at += many
-            if many == 1:
-                return
-            many = max(1, many // 2)
-
-    def _renew(self, found: Found) -> None:
-        """Speaks newer versions where the difference shows in them, too: the old ones that are left
-        may be what it needs.
-        """
-        until, needs = time.monotonic() + RENEWING_S, []
-        for at, act in enumerate(found.acts):
-            newer = self._newest(found.profile, act)
-            if act.kind == "wait" or act.version >= newer:
-                continue
-            if time.monotonic() > until or self.stopped.is_set():
-                return
-            acts = [*found.acts[:at], evolve(act, version=newer), *found.acts[at + 1 :]]
-            if not self._shows(found, acts, self.pace()):
-                needs.append(f"{act.name} v{act.version}")
-        if needs:
-            found.needs = tuple(dict.fromkeys(needs))
-
-    def _newest(self, profile: Profile, act: Act) -> int:
-        """The newest version in which an act of that profile may be carried out."""
-        of = api(act.name) if act.kind != "wait" else None
-        if of is None:
-            return 0
-        newest = min(of.newest, self.target.announced[of.key].stop - 1)
-        if of is requests.JOIN_GROUP and profile.settings.get("two_step") == "no":
-            return min(newest, requests.TWO_STEP - 1)
-        return min(newest, LOOKS[act.name].newest) if act.kind == "look" else newest
-
-    def confirmed(
-        self, some: Sequence[Found], until: float, threads: int, tell: Callable[[], None]
-    ) -> None:
-        """Confirms the differences in their order. Those that are not begun in time are left."""
-
-        def one(found: Found) -> None:
-            if time.monotonic() < until and not self.stopped.is_set():
-                self.confirm(found)
-
-        self._all([partial(one, found) for found in some], threads, tell)
-
-
-def _patience(waited_s: Sequence[float]) -> float:
+def _patience(waited_s: Sequence[float], share: float) -> float:
     """How long to wait for an answer of a broker that has taken so long for others."""
     if len(waited_s) < LEARNED:
         return PATIENCE_S[1]
-    return min(max(LONGER * max(waited_s), PATIENCE_S[0]), PATIENCE_S[1])
+    slow_s = sorted(waited_s)[int((len(waited_s) - 1) * share)]
+    return min(max(LONGER * slow_s, PATIENCE_S[0]), PATIENCE_S[1])
 
 
 def aims_at(profile: Profile, given: Asks | Fires) -> bool:

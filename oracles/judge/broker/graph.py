@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.judge.broker.kinds import what_of
 from groupcheck.oracles.judge.following.worlds import BY_ITSELF, World, relative
 
 GENERATIONS = 12  # more than a world counts (`worlds.relative`)
-Step = tuple[Memory, Asks]
+IDLE = Fires("no_timer")
+"""A time in which no timer runs out, as long as that of a round."""
 
 
 class KeptRows(Rows):
@@ -20,6 +22,8 @@ class KeptRows(Rows):
 
     _kept_inputs: dict[Memory, tuple[Input, ...]]
     _kept_outcomes: dict[tuple[Memory, Input], tuple[Outcome, ...]]
+    _kept_after: dict[tuple[Memory, Input], tuple[Memory, ...]]
+    _kept_what: dict[tuple[Memory, Input], str]
 
     @classmethod
     def at(
@@ -37,6 +41,7 @@ class KeptRows(Rows):
         kept = cls.__new__(cls)
         kept.__dict__.update(rows.__dict__)
         kept._kept_inputs, kept._kept_outcomes = {}, {}
+        kept._kept_after, kept._kept_what = {}, {}
         return kept
 
     def inputs(self, memory: Memory) -> Iterator[Input]:
@@ -45,6 +50,8 @@ class KeptRows(Rows):
         return iter(self._kept_inputs[memory])
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
+        if given == IDLE:
+            return (Outcome(rules=(), told=(), after=memory),)
         row = memory, given
         if row not in self._kept_outcomes:
             self._kept_outcomes[row] = super().outcomes(memory, given)
@@ -53,6 +60,20 @@ class KeptRows(Rows):
     def asks(self, memory: Memory) -> list[Asks]:
         """The requests that may be sent."""
         return [given for given in self.inputs(memory) if isinstance(given, Asks)]
+
+    def what(self, memory: Memory, given: Input) -> str:
+        """What the model allows in that row, in short."""
+        row = memory, given
+        if row not in self._kept_what:
+            self._kept_what[row] = what_of(self.outcomes(memory, given))
+        return self._kept_what[row]
+
+    def kept_after(self, memory: Memory, given: Input) -> tuple[Memory, ...]:
+        """Those of `after`, kept."""
+        row = memory, given
+        if row not in self._kept_after:
+            self._kept_after[row] = tuple(self.after(memory, given))
+        return self._kept_after[row]
 
     def after(self, memory: Memory, given: Input) -> Iterator[Memory]:
         """The memories to which an input may lead, after all that happens by itself."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker import kinds
 from groupcheck.oracles.judge.broker.exploring import Judging, aims_at
-from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
+from groupcheck.oracles.judge.broker.kinds import Kind
 from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import Profile
 from groupcheck.oracles.judge.broker.rules import RULES
@@ -18,6 +18,7 @@ from groupcheck.oracles.judge.report.verdicts import (
     judged,
     with_stand_ins,
 )
+from groupcheck.traces.messages.apis import APIS
 
 SLOW_S = 0.5  # an answer that is due at once
 SLOW_TIMER_S = 1.0
@@ -87,10 +88,20 @@ def judgement(
         for name in spoken
         if name[0].isupper()
     )
+    undefined = ", ".join(
+        f"{one.name} {_ranges(range(one.newest + 1, spoken.stop))}"
+        for key, spoken in sorted(judging.target.announced.items())
+        if (one := APIS.get(key)) is not None and spoken.stop > one.newest + 1
+    )
     facts = (
         ("schedules", f"{ledger.schedules:,} of {ledger.requests:,} requests, {seconds:.1f} s"),
-        ("rows", f"{len(ledger.rows):,} agree, of {len(ledger.agreed):,} kinds"),
+        (
+            "rows",
+            f"{len(ledger.rows):,} agree, of {len(ledger.agreed):,} kinds, {len(ledger.finer):,}"
+            " with what is answered",
+        ),
         ("versions", apis or "none"),
+        *([("undefined", f"{undefined} is announced")] if undefined else []),
         *(
             [("late", f"{ledger.late} schedules said nothing: this machine was slow")]
             if ledger.late
@@ -149,19 +160,14 @@ def not_reached(judging: Judging, profiles: Sequence[Profile]) -> Iterator[NotRe
         while level:
             further = []
             for memory in level:
-                for given in judging.inputs(profile, memory):
-                    kind = kind_of(memory, given)
+                for edge in judging.edges(profile, memory):
+                    given, kind = edge.given, edge.kind
                     one = profile.name, kind
                     met = judging.ledger.agreed[one] or judging.ledger.differed[one]
-                    if (
-                        kind not in seen
-                        and not met
-                        and aims_at(profile, given)
-                        and judging.spoken(given)
-                    ):
+                    if kind not in seen and not met and aims_at(profile, given):
                         yield NotReached(profile.name, str(kind), _way(came, memory, given))
                     seen.add(kind)
-                    for after in rows.after(memory, given):
+                    for after in rows.kept_after(memory, given):
                         if after not in came:
                             came[after] = memory, given
                             further.append(after)

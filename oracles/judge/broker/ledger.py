@@ -10,7 +10,7 @@ from collections import Counter
 from attrs import define, field
 
 from groupcheck.oracles.judge.broker.differences import NO_GROUP, Difference
-from groupcheck.oracles.judge.broker.kinds import Kind
+from groupcheck.oracles.judge.broker.kinds import ANY_GROUP, Kind
 from groupcheck.oracles.judge.broker.profiles import Profile
 from groupcheck.oracles.judge.broker.walk import Met
 from groupcheck.oracles.judge.report.schedules import Act, Line
@@ -20,6 +20,11 @@ UNFIT = ("closed", "unreadable")
 TRIES = 6  # ways to a kind of row that did not lead there
 
 Wanted = tuple[str, Kind]  # the name of a profile, and a kind of row
+
+
+def wanted_of(profile: Profile, kind: Kind) -> Wanted:
+    """What is about no group is the same in every profile."""
+    return ("" if kind.phase == ANY_GROUP else profile.name), kind
 
 
 @define
@@ -41,7 +46,10 @@ class Found:
 @define
 class Ledger:
     agreed: Counter[Wanted] = field(factory=Counter)
-    # (profile, timer, kind): kinds of rows that agreed behind a timer that was waited for.
+    # (profile, kind, what the model allows there): finer than kinds.
+    finer: Counter[tuple[str, Kind, str]] = field(factory=Counter)
+    # (profile, timer or row, kind): kinds of rows that agreed behind a timer that was waited for,
+    # or behind a row that changed the phase.
     behind: Counter[tuple[str, str, Kind]] = field(factory=Counter)
     rows: set[object] = field(factory=set)
     versions: Counter[tuple[str, int]] = field(factory=Counter)
@@ -50,6 +58,7 @@ class Ledger:
     differed: Counter[Wanted] = field(factory=Counter)
     # How often a way to a kind of row was begun.
     sought: Counter[Wanted] = field(factory=Counter)
+    sought_finer: Counter[tuple[str, Kind, str]] = field(factory=Counter)
     schedules: int = 0
     requests: int = 0
     late: int = 0
@@ -60,16 +69,25 @@ class Ledger:
     lock: threading.Lock = field(factory=threading.Lock, eq=False, repr=False)
 
     def muted(self, profile: Profile, kind: Kind) -> bool:
-        return self.differed[profile.name, kind] >= MUTED
+        return self.differed[wanted_of(profile, kind)] >= MUTED
+
+    def differs(self, profile: Profile, kind: Kind) -> bool:
+        """Has a row of this kind differed?"""
+        return bool(self.differed[wanted_of(profile, kind)])
 
     def broken(self, api: str, version: int) -> bool:
         """Has this version closed the connection so often that it is not spoken any more?"""
         return self.unfit[api, version] >= MUTED
 
-    def wanted(self, profile: Profile, kind: Kind) -> bool:
-        """Has nobody seen this kind of row, and may somebody still look for it?"""
-        one = profile.name, kind
-        return not self.agreed[one] and not self.differed[one] and self.sought[one] < TRIES
+    def wanted(self, profile: Profile, kind: Kind, tries: int = TRIES) -> bool:
+        """Has nobody seen this kind of row, and has it been looked for less than so often?"""
+        one = wanted_of(profile, kind)
+        return not self.agreed[one] and not self.differed[one] and self.sought[one] < tries
+
+    def wanted_finer(self, profile: Profile, kind: Kind, what: str) -> bool:
+        """Has nobody seen a row of this kind in which the model allows that?"""
+        one = profile.name, kind, what
+        return not self.finer[one] and self.sought_finer[one] < TRIES
 
     def dropped(self, profile: Profile) -> bool:
         """Has the broker not even made its groups?"""
@@ -80,14 +98,18 @@ class Ledger:
         with self.lock:
             self.schedules += 1
             self.requests += met.requests
-            for kind, name, version, row, waited in met.agreed:
-                self.agreed[profile.name, kind] += 1
-                self.behind[profile.name, waited, kind] += bool(waited)
-                self.versions[name, version] += 1
-                self.rows.add((profile.name, row))
+            for one in met.agreed:
+                self.agreed[wanted_of(profile, one.kind)] += 1
+                self.finer[profile.name, one.kind, one.what] += 1
+                for behind in one.behind:
+                    self.behind[profile.name, behind, one.kind] += 1
+                self.versions[one.name, one.version] += 1
+                self.rows.add((profile.name, one.row))
             for rule, times in met.tried.items():
                 self.tried[rule] += times
             self.measure(met)
+            if not met.differences:
+                self.tried["goes_on"] += 1
             for difference, acts, lines in met.differences:
                 self._differs(profile, difference, acts, lines)
 
@@ -105,12 +127,12 @@ class Ledger:
     ) -> None:
         if difference.got in UNFIT and acts and acts[-1].kind != "wait":
             # Of one version: other versions may still show what the row is like.
-            self.unfit[acts[-1].name, acts[-1].version] += 1
+            self.unfit[acts[-1].api, acts[-1].version] += 1
             if difference in self.found:
                 self.found[difference].times += 1
                 return
         else:
-            self.differed[profile.name, difference.kind] += 1
+            self.differed[wanted_of(profile, difference.kind)] += 1
         old = self.found.get(difference)
         if old is None:
             self.found[difference] = Found(difference, profile, acts, lines)

@@ -15,6 +15,7 @@ from groupcheck.model.protocol.codes import (
     NON_EMPTY_GROUP,
     name_of,
 )
+from groupcheck.oracles.judge.broker.kinds import ANY_GROUP, Kind
 from groupcheck.oracles.judge.following.requests import PARTITION
 from groupcheck.oracles.judge.following.worlds import World, is_new
 from groupcheck.traces.messages.apis import Api, api
@@ -29,19 +30,38 @@ class Look:
     api: Api
     # The rule that it tries.
     rule: str
-    # Values of the request: of (group, topic, version).
-    asks: Callable[[str, str, int], dict[str, Any]]
+    # Values of the request: of (group, world, version).
+    asks: Callable[[str, World, int], dict[str, Any]]
     # What is wrong with the answer: of (answer, group, world).
     wrong: Callable[[Values, str, World], list[str]]
     # May it be asked in that world?
     allowed: Callable[[World], bool] = lambda world: True
-    # The newest version that is spoken.
+    # The oldest and the newest version that are spoken.
+    oldest: int = 0
     newest: int = 32_767
+    # What is special about it, in words.
+    about: str = ""
+    # The code with which it must be refused; None: it is to be answered.
+    code: int | None = None
+    # It asks about a group that nobody uses, so that the phase of this one does not matter.
+    is_apart: bool = False
+    # A broker may not outlive it: it is asked last.
+    is_harsh: bool = False
+
+    @property
+    def name(self) -> str:
+        """As a schedule names it."""
+        return f"{self.api.name}: {self.about}" if self.about else self.api.name
+
+    def kind(self, world: World) -> Kind:
+        """The kind of row that it is in that world."""
+        phase = ANY_GROUP if self.is_apart else str(world.memory.core.phase)
+        return Kind(phase, self.api.name, self.about)
 
     def versions(self, spoken: range) -> range:
         """The versions in which it may be asked."""
         newest = min(spoken.stop - 1, self.api.newest, self.newest)
-        return range(spoken.start, newest + 1)
+        return range(max(spoken.start, self.oldest), newest + 1)
 
 
 def _state(group: Values, world: World) -> list[str]:
@@ -113,8 +133,8 @@ def _fetched(answer: Values, group: str, world: World) -> list[str]:
     return [] if told == wanted else [f"the committed offset is {told}, in the model {wanted}"]
 
 
-def _fetch(group: str, topic: str, version: int) -> dict[str, Any]:
-    topics = [{"name": topic, "partitionIndexes": [PARTITION]}]
+def _fetch(group: str, world: World, version: int) -> dict[str, Any]:
+    topics = [{"name": world.topic, "partitionIndexes": [PARTITION]}]
     return {"groupId": group, "topics": topics, "groups": [{"groupId": group, "topics": topics}]}
 
 
@@ -134,39 +154,36 @@ def _is_stable(world: World) -> bool:
     return world.memory.core.phase == Phase.STABLE
 
 
-LOOKS: Mapping[str, Look] = {
-    one.api.name: one
-    for one in (
-        Look(
-            api("DescribeGroups"),
-            "group_told",
-            lambda group, topic, version: {"groups": [group]},
-            _described,
-        ),
-        Look(api("ListGroups"), "group_told", lambda group, topic, version: {}, _listed),
-        Look(
-            api("DeleteGroups"),
-            "group_kept",
-            lambda group, topic, version: {"groupsNames": [group]},
-            _deleted,
-            _has_members,
-        ),
-        Look(
-            api("OffsetDelete"),
-            "group_kept",
-            lambda group, topic, version: {
-                "groupId": group,
-                "topics": [{"name": topic, "partitions": [{"partitionIndex": PARTITION}]}],
-            },
-            _offset_deleted,
-            _is_stable,
-        ),
-        Look(api("OffsetFetch"), "offsets_kept", _fetch, _fetched, newest=9),
-        Look(
-            api("FindCoordinator"),
-            "coordinator_found",
-            lambda group, topic, version: {"key": group, "keyType": 0, "coordinatorKeys": [group]},
-            _found,
-        ),
-    )
-}
+QUESTIONS = (
+    Look(
+        api("DescribeGroups"),
+        "group_told",
+        lambda group, world, version: {"groups": [group]},
+        _described,
+    ),
+    Look(api("ListGroups"), "group_told", lambda group, world, version: {}, _listed),
+    Look(
+        api("DeleteGroups"),
+        "group_kept",
+        lambda group, world, version: {"groupsNames": [group]},
+        _deleted,
+        _has_members,
+    ),
+    Look(
+        api("OffsetDelete"),
+        "group_kept",
+        lambda group, world, version: {
+            "groupId": group,
+            "topics": [{"name": world.topic, "partitions": [{"partitionIndex": PARTITION}]}],
+        },
+        _offset_deleted,
+        _is_stable,
+    ),
+    Look(api("OffsetFetch"), "offsets_kept", _fetch, _fetched, newest=9),
+    Look(
+        api("FindCoordinator"),
+        "coordinator_found",
+        lambda group, world, version: {"key": group, "keyType": 0, "coordinatorKeys": [group]},
+        _found,
+    ),
+)

@@ -13,6 +13,8 @@ from groupcheck.oracles.judge.following.requests import Timeouts
 
 # A session that no schedule outlasts, and that many brokers make their rounds last for a part of.
 USUAL_MS, USUAL_ROUND_MS = 6_000, 60_000
+SLOW_MS = 3_000  # where rounds do so
+LONG_MS = 8_000  # more than usual: outlasts a round that is waited for, and what lies behind it
 TIMERS = ("session_timeout", "rebalance_timeout", "sync_timeout")
 
 
@@ -48,8 +50,9 @@ ROUNDS = Profile(
 )
 STATIC_ROUNDS = Profile(
     "static-rounds",
-    "one static member; the rebalance timeout is short, and is waited for",
+    "one static member of three; the rebalance timeout is short, and is waited for",
     "mixed_membership",
+    members=3,
     waits="rebalance",
 )
 PROFILES = (TWO_STEP, ONE_STEP, MIXED, COOPERATIVE, THREE, SESSIONS, ROUNDS, STATIC_ROUNDS)
@@ -59,7 +62,7 @@ QUICK = (TWO_STEP, ONE_STEP, MIXED, SESSIONS, ROUNDS)
 def limited(size: int) -> Profile:
     """A group that group.max.size bounds."""
     return Profile(
-        "full",
+        f"full-{size}",
         f"a group of at most {size}, and one process more",
         "classic",
         members=size + 1,
@@ -81,5 +84,5 @@ def timeouts(profile: Profile, member: int, short_ms: int, usual_ms: int) -> Tim
     if profile.waits == "session" and member == profile.members - 1:
         return Timeouts(short_ms, usual.rebalance_ms)
     if profile.waits == "rebalance":
-        return Timeouts(usual.session_ms, short_ms)
+        return Timeouts(usual_ms + LONG_MS, short_ms)
     return usual

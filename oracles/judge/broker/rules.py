@@ -89,6 +89,12 @@ RULES = (
         "OffsetMetadataManager.fetchOffsets; the reason for fencing",
     ),
     Rule(
+        "refused",
+        "What no group takes is refused with the documented code: names, timeouts and protocols"
+        " that do not fit, members and groups that are not there.",
+        f"GroupCoordinatorService and {_MANAGER}; the codes of JoinGroupResponse.json and others",
+    ),
+    Rule(
         "coordinator_found",
         "FindCoordinator tells where the group's coordinator is.",
         "FindCoordinatorResponse.json, KIP-699",
@@ -97,6 +103,11 @@ RULES = (
         "schema",
         "Every answer has the bytes that its version says.",
         "Kafka protocol guide; the definitions in kafka-clients (common/message)",
+    ),
+    Rule(
+        "goes_on",
+        "The broker goes on, whatever a member sends to it.",
+        "one client must not end the groups of all others",
     ),
     Rule(
         "connection",

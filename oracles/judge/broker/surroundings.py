@@ -12,9 +12,15 @@ from uuid import UUID
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
-from groupcheck.oracles.judge.broker.profiles import USUAL_MS
+from groupcheck.oracles.judge.broker.profiles import SLOW_MS, USUAL_MS
 from groupcheck.oracles.judge.broker.target import Target
-from groupcheck.oracles.judge.following.requests import JOIN_GROUP, LEAVE_GROUP, Timeouts, joining
+from groupcheck.oracles.judge.following.requests import (
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    TWO_STEP,
+    Timeouts,
+    joining,
+)
 from groupcheck.oracles.judge.following.said import subscription
 from groupcheck.oracles.wire.connections import Connections, announced
 from groupcheck.oracles.wire.security import Security
@@ -109,7 +115,7 @@ def target(
         settings = {**_told(asking, about), **given}
         name, id = _topic(asking, topic)
         session_ms = _session(asking, settings)
-        round_s = _round(asking, USUAL_MS)
+        round_s, at_once = _round(asking, USUAL_MS)
         slow = ""
         if round_s > SLOW_S:
             slow = (
@@ -124,8 +130,9 @@ def target(
                 name,
                 id,
                 session_ms,
-                usual_ms=max(USUAL_MS, session_ms),
+                usual_ms=max(SLOW_MS if slow else USUAL_MS, session_ms),
                 slow=slow,
+                joins_at_once=at_once and _asks_for_ids(asking),
             ),
             settings,
         )
@@ -179,21 +186,29 @@ def _topic(asking: Asking, wanted: str | None) -> tuple[str, UUID | None]:
     )
 
 
-def _round(asking: Asking, session_ms: int) -> float:
-    """How many seconds the first round of a group with one member lasts."""
+def _round(asking: Asking, session_ms: int) -> tuple[float, bool]:
+    """How many seconds the first round of a group with one member lasts, and whether the member got
+    no id first.
+    """
     said = subscription(messages.JoinGroup(messages.NO_ID))
     values = joining(said, timeouts=Timeouts(session_ms, session_ms))
     values |= {"groupId": f"groupcheck-round-{time.time_ns()}"}
-    began, id = time.monotonic(), ""
+    began, id, at_once = time.monotonic(), "", False
     for _ in range(2):
         answer = asking.ask(JOIN_GROUP, values | {"memberId": id})
+        at_once = not id and answer is not None and not answer["errorCode"]
         id = str((answer or {}).get("memberId", ""))
         if answer is None or answer["errorCode"] != MEMBER_ID_REQUIRED:
             break
     lasted = time.monotonic() - began
     gone = {"memberId": id, "groupInstanceId": None}
     asking.ask(LEAVE_GROUP, {"groupId": values["groupId"], **gone, "members": [gone]})
-    return lasted
+    return lasted, at_once
+
+
+def _asks_for_ids(asking: Asking) -> bool:
+    """Does it announce versions of JoinGroup in which a member gets an id first?"""
+    return asking.announced[JOIN_GROUP.key].stop > TWO_STEP
 
 
 def _session(asking: Asking, settings: Mapping[str, str]) -> int:

@@ -39,5 +39,7 @@ class Target:
     rebalance_ms: int = 2_000
     # Sessions and rounds that are not waited for.
     usual_ms: int = USUAL_MS
+    # It makes a member at once in every version of JoinGroup, and gives no id first (KIP-394).
+    joins_at_once: bool = False
     # What was slow before anything was judged, in a sentence; empty: nothing.
     slow: str = ""

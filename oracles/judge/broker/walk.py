@@ -9,13 +9,13 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
-from groupcheck.oracles.judge.broker.acts import due, fields_of
+from groupcheck.oracles.judge.broker.acts import due, fields_of, versions_of
 from groupcheck.oracles.judge.broker.differences import (
     NO_GROUP,
     Difference,
@@ -23,27 +23,27 @@ from groupcheck.oracles.judge.broker.differences import (
     Late,
     compared,
     not_answered,
+    not_refused,
     rules_of,
     word_of,
 )
 from groupcheck.oracles.judge.broker.graph import KeptRows
-from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
-from groupcheck.oracles.judge.broker.looks import LOOKS, Look
+from groupcheck.oracles.judge.broker.kinds import Kind, Way, kind_of, what_of
+from groupcheck.oracles.judge.broker.looks import Look
 from groupcheck.oracles.judge.broker.profiles import Profile, timeouts
+from groupcheck.oracles.judge.broker.refusals import LOOKS
 from groupcheck.oracles.judge.broker.target import Pace, Target
 from groupcheck.oracles.judge.broker.transcript import Transcript, lane_of
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.requests import (
     JOIN_GROUP,
     LEAVE_GROUP,
-    OFFSET_COMMIT,
     Timeouts,
     Wire,
     joining,
-    versions,
     wire,
 )
-from groupcheck.oracles.judge.following.said import instance, subscription
+from groupcheck.oracles.judge.following.said import subscription
 from groupcheck.oracles.judge.following.states import follow
 from groupcheck.oracles.judge.following.worlds import (
     Asked,
@@ -59,7 +59,6 @@ from groupcheck.oracles.judge.following.worlds import (
 from groupcheck.oracles.judge.report.schedules import Act, Line
 from groupcheck.oracles.wire.connections import Answered, Closed, Connections
 
-TOPIC_IDS = 10  # of OffsetCommit: it names topics by their ids
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
 EARLY, LATE = 0.5, 0.75
@@ -67,16 +66,31 @@ EARLY, LATE = 0.5, 0.75
 # they are.
 LATEST = (0.7, 0.4)
 WAITED_S = 0.3
+LAG_S = 2.0  # of what is told behind what is done
 NOBODY = "nobody-0"  # an id that no broker has made
+
+
+@frozen
+class Agreed:
+    """A row that agrees."""
+
+    kind: Kind
+    # API or timer, and the version.
+    name: str
+    version: int
+    # Memory and input.
+    row: object
+    # What the model allows there (`kinds.what_of`).
+    what: str = ""
+    # What happened before: the timer that was waited for last, and the row that changed the phase.
+    behind: tuple[str, ...] = ()
 
 
 @define
 class Met:
     """What a schedule has met, for whoever counts."""
 
-    # (kind, API or timer, version, memory and input, the timer that was waited for before) of each
-    # row that agrees.
-    agreed: list[tuple[Kind, str, int, object, str]] = field(factory=list)
+    agreed: list[Agreed] = field(factory=list)
     differences: list[tuple[Difference, tuple[Act, ...], tuple[Line, ...]]] = field(factory=list)
     # Rule -> how often it was tried.
     tried: dict[str, int] = field(factory=dict)
@@ -113,8 +127,11 @@ class Walk:
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
         self.is_made = False
-        # The timer that was waited for last; empty: none was.
-        self.waited = ""
+        # The kinds of two rows: of the timer that was waited for last, and of what changed the
+        # phase last; empty: none.
+        self.waited = self.changed = ""
+        # Where it goes: what is left of a way.
+        self.way: list[Way] = []
 
     @property
     def memory(self) -> Memory:
@@ -149,14 +166,7 @@ class Walk:
 
     def versions(self, given: Asks) -> range:
         """The versions in which the request may be sent to this broker."""
-        kind = requests.API_OF[type(given.request)]
-        spoken = self.target.announced.get(kind.key, range(0))
-        newest = kind.newest
-        if kind is OFFSET_COMMIT and self.target.topic_id is None:
-            newest = TOPIC_IDS - 1
-        known = range(spoken.start, min(spoken.stop, newest + 1))
-        named = instance(self.memory.seats[given.member], given.member)
-        return versions(kind, self._rows.scope, named, known)
+        return versions_of(self.target, self._rows, self.memory, given)
 
     def can(self, given: Asks) -> bool:
         """Does the request mean the same in every world, and can it be made?"""
@@ -203,7 +213,10 @@ class Walk:
         self._hear(answers, number, asked_at)
         if reached:
             row = (relative(World(before, "")).memory, given)
-            self.met.agreed.append((kind, request.api.name, version, row, self.waited))
+            what = what_of(self._rows.outcomes(before, given))
+            self._agrees(Agreed(kind, request.api.name, version, row, what))
+            if self.memory.core.phase != before.core.phase:
+                self.changed = str(kind)
             return True
         if answers and self.is_late(self._arrived):
             raise Late
@@ -291,8 +304,8 @@ class Walk:
             raise Differs(evolve(found, got=f"{found.got}, too early") if early else found)
         if told:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
-        self.met.agreed.append((kind, given.rule, 0, (before, given), self.waited))
-        self.waited = given.rule
+        self._agrees(Agreed(kind, given.rule, 0, (before, given)))
+        self.waited = str(kind)
         self._since = time.monotonic()
         return True
 
@@ -305,27 +318,31 @@ class Walk:
 
     def looks(self) -> list[Look]:
         """The questions that may be asked now, and that the broker announces."""
-        if len(self.worlds) > 1 or not self.is_made:
+        if len(self.worlds) > 1:
             return []
         spoken = self.target.announced
         return [
             look
             for look in LOOKS.values()
-            if look.allowed(self.worlds[0]) and look.versions(spoken.get(look.api.key, range(0)))
+            if (self.is_made or look.is_apart)
+            and look.allowed(self.worlds[0])
+            and look.versions(spoken.get(look.api.key, range(0)))
+            and not (look.api is JOIN_GROUP and "max_size" in self.profile.settings)
         ]
 
     def look(self, look: Look, version: int) -> None:
         """Asks a question about the group. What the broker says may lag behind what it does, so a
-        wrong answer is asked for again, as long as an answer may take. Raises `Differs`.
+        wrong answer is asked for again, for a while. Raises `Differs`.
         """
-        kind = Kind(str(self.memory.core.phase), look.api.name)
-        self.acts.append(Act("look", look.api.name, -1, version))
+        kind = look.kind(self.worlds[0])
+        self.acts.append(Act("look", look.name, -1, version))
         self.met.tries(look.rule, "every_answer", "schema", "connection")
-        (world,), until = self.worlds, time.monotonic() + self._pace.patience_s
-        values, pause_s = look.asks(self._group, self.target.topic, version), 0.02
+        (world,), until = self.worlds, time.monotonic() + min(self._pace.patience_s, LAG_S)
+        values, pause_s = look.asks(self._group, world, version), 0.02
+        patience_s = self._pace.round_s if look.api is JOIN_GROUP else self._pace.patience_s
         while True:
-            number = self._send(Wire(look.api, version, values))
-            answers = self._gather(self._pace.patience_s, number)
+            number = self._send(Wire(look.api, version, values, look.about))
+            answers = self._gather(patience_s, number)
             answer = answers.get(number)
             if answer is None or isinstance(answer, Closed) or len(answers) > 1:
                 self.transcript.told(answers)
@@ -335,8 +352,11 @@ class Walk:
             asked = self.transcript.lines[-1].number
             self.transcript.lines.append(Line("answers", "", told, asked))
             if not wrong:
-                row = self.memory, look.api.name
-                self.met.agreed.append((kind, look.api.name, version, row, self.waited))
+                row = self.memory, look.name
+                self._agrees(Agreed(kind, look.api.name, version, row))
+                return
+            if look.code is not None:
+                self.note(not_refused(kind, look.code, answer, look.rule))
                 return
             if time.monotonic() > until:
                 got = re.sub(r"\{.*\}|\[.*\]", "...", self.transcript.shortened("; ".join(wrong)))
@@ -345,6 +365,10 @@ class Walk:
             del self.transcript.lines[-2:]
             time.sleep(pause_s)
             pause_s *= 2
+
+    def _agrees(self, row: Agreed) -> None:
+        behind = tuple(filter(None, (self.waited, self.changed)))
+        self.met.agreed.append(evolve(row, behind=behind))
 
     def _compared(
         self,

@@ -12,6 +12,7 @@ import copy
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -25,6 +26,7 @@ from groupcheck.oracles.coordinator.served import REQUESTS, Coordinator, refusal
 from groupcheck.oracles.coordinator.settings import Settings
 from groupcheck.oracles.judge.client.beside import BESIDE, PROTOCOLS, subscription_bytes
 from groupcheck.oracles.judge.client.moves import (
+    BEAT,
     FIND,
     GROUP_AUTHORIZATION_FAILED,
     JOIN,
@@ -44,6 +46,8 @@ FEED_S = 0.03
 LOAD_MS = 300
 FOR_GOOD = sys.maxsize  # answers
 LATE_S = 2.0  # how long a request is held up until others have joined
+HOLD_S = 1.5  # others are sent behind it meanwhile
+LATE_BEATS_S = 2.0
 # What is noted of one run, beside what the record keeps of it.
 BOUNDS = Bounds(noted=1_000, noted_bytes=4 << 20)
 ONE_STEP = 3  # a version of JoinGroup that gives an id and joins at once
@@ -96,6 +100,8 @@ class Adversary(Coordinator):
         # API -> the codes of its next answers, in place of the model's.
         self._put: dict[str, Iterator[int]] = {}
         self._silent = False
+        # Until when heartbeats wait for their answers.
+        self._late_until = 0.0
         self._held: list[Arrival] = []
         # How others join while a request of the client is held up.
         self.round: Callable[[], None] = lambda: None
@@ -114,6 +120,9 @@ class Adversary(Coordinator):
             super().handle(request)
         elif self._silent and request.node != LEADER:
             self._held.append(request)
+        elif request.api.name == BEAT and time.monotonic() < self._late_until:
+            wait = self._late_until - time.monotonic()
+            self.server.later(wait, lambda: self.handle(request))
         elif (code := self._instead(request)) is not None:
             request.answer(_put(request, code))
         elif self._aims_at(request):
@@ -174,7 +183,7 @@ class Adversary(Coordinator):
                 return code == NOT_COORDINATOR
             if step in (Step.LOSE_REQUEST, Step.LOSE_ANSWER):
                 return True
-            if not _happens(step, groups, request):
+            if step not in (Step.HOLD, Step.LATE) and not _happens(step, groups, request):
                 return False
         told: list[int] = []
         asking = Asking(
@@ -207,7 +216,12 @@ class Adversary(Coordinator):
                 self.round()
                 self._later(request, way[at + 1 :], time.monotonic() + LATE_S)
                 return
-            if step == Step.MOVE:
+            if step == Step.HOLD:
+                self.server.later(HOLD_S, partial(self._goes_on, way[at + 1 :], request))
+                return
+            if step == Step.LATE:
+                self._late_until = time.monotonic() + LATE_BEATS_S
+            elif step == Step.MOVE:
                 self.elsewhere()
             else:
                 _happens(step, self._groups, request)
@@ -217,10 +231,13 @@ class Adversary(Coordinator):
         """The request is held up until others have joined."""
         group = self._groups.groups.get(GROUP)
         if group is None or group.core.phase == Phase.PREPARING or time.monotonic() > until:
-            if not request.lost:
-                self._take(way, request)
+            self._goes_on(way, request)
             return
         self.server.later(0.01, lambda: self._later(request, way, until))
+
+    def _goes_on(self, way: tuple[Step, ...], request: Arrival) -> None:
+        if not request.lost:
+            self._take(way, request)
 
     def elsewhere(self) -> int:
         """The groups move to the other node."""

@@ -91,7 +91,7 @@ def judged(plan: Plan, subject: str, accepted: Mapping[str, str], confirm: bool)
         found = judge(evolve(plan, say=report) if report else plan)
         harms = _confirmed(found, plan.command) if confirm and not found.reason else []
     facts = [(one.harm, f"on Apache Kafka {one.kafka}: {one.words}") for one in harms]
-    return judgement(found, subject, facts, harms, accepted)
+    return judgement(found, subject, facts, harms, accepted, plan.licence)
 
 
 def _line(made: int, of: int, remarks: int, seconds: float) -> str:
@@ -136,6 +136,12 @@ def _schedules(file: Path | None) -> tuple[Shortest, ...]:
         given: Any = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{file} cannot be read: {error}", where="--again") from None
+    if isinstance(given, dict) and isinstance(given.get("differs"), list):
+        # Rows that break no rule are played again only if one is given alone.
+        rules = [
+            one for one in given["differs"] if not isinstance(one, dict) or one.get("rules", 1)
+        ]
+        given = {**given, "differs": rules}
     found = []
     for _, profile, acts in schedules_in(given, str(file)):
         try:

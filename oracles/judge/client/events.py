@@ -25,7 +25,6 @@ from groupcheck.traces.event_lines.event import (
     error_name,
     error_names,
     event_of,
-    event_time,
 )
 
 BOOTSTRAP, GROUP, TOPIC = "KAFKA_BOOTSTRAP", "KAFKA_GROUP", "KAFKA_TOPIC"
@@ -73,15 +72,8 @@ class MemberSettings:
         }
 
 
-@frozen(kw_only=True)
-class Told:
-    """What every event has: when the program says that it happened, in ms since 1970."""
-
-    time_ms: int | None = None
-
-
 @frozen
-class Started(Told):
+class Started:
     """The consumer exists and has subscribed."""
 
     library: str = ""
@@ -89,7 +81,7 @@ class Started(Told):
 
 
 @frozen
-class Assigned(Told):
+class Assigned:
     """The assigned callback. `whole`: these are all partitions that it has now; False: they are
     added to those that it had; None: the library does not tell.
     """
@@ -99,7 +91,7 @@ class Assigned(Told):
 
 
 @frozen
-class Revoked(Told):
+class Revoked:
     """The revoked callback. `whole` as in `Assigned`: True if nothing is left."""
 
     partitions: Partitions
@@ -107,14 +99,14 @@ class Revoked(Told):
 
 
 @frozen
-class Lost(Told):
+class Lost:
     """The lost callback: the member had been removed."""
 
     partitions: Partitions
 
 
 @frozen
-class Delivered(Told):
+class Delivered:
     """The application got records of one partition, from offset `first` to `last`."""
 
     partition: Partition
@@ -123,14 +115,14 @@ class Delivered(Told):
 
 
 @frozen
-class Committed(Told):
+class Committed:
     """The library told that a commit had succeeded."""
 
     offsets: Mapping[Partition, int]
 
 
 @frozen
-class CommitFailed(Told):
+class CommitFailed:
     """The library told that a commit had failed. `error`: as in `Failed`."""
 
     error: str
@@ -138,7 +130,7 @@ class CommitFailed(Told):
 
 
 @frozen
-class Failed(Told):
+class Failed:
     """An error that reached the application. `error`: Kafka's name of it, if the text is one that a
     library gives to one of Kafka's errors. `fatal`: the program stops because of it.
     """
@@ -148,12 +140,12 @@ class Failed(Told):
 
 
 @frozen
-class Closed(Told):
+class Closed:
     """The consumer is closed."""
 
 
 @frozen
-class Other(Told):
+class Other:
     """Another event of groupcheck.event/1, such as `joined`."""
 
     event: str
@@ -197,34 +189,34 @@ def parted(name: str) -> Partition:
 
 def _own(told: Mapping[str, Any]) -> Event:
     """An event of groupcheck.event/1."""
-    kind, at = told["event"], event_time(told["time"]) if "time" in told else None
+    kind = told["event"]
     partitions = frozenset(map(parted, told.get("partitions", ())))
     offsets = {parted(name): offset for name, offset in told.get("offsets", {}).items()}
     error = _error(told["error"]) if "error" in told else told.get("reason", "")
     match kind:
         case "started":
-            return Started(told.get("library", ""), told.get("version", ""), time_ms=at)
+            return Started(told.get("library", ""), told.get("version", ""))
         case "assigned":
-            return Assigned(partitions, told.get("whole"), time_ms=at)
+            return Assigned(partitions, told.get("whole"))
         case "revoked":
-            return Revoked(partitions, told.get("whole"), time_ms=at)
+            return Revoked(partitions, told.get("whole"))
         case "lost":
-            return Lost(partitions, time_ms=at)
+            return Lost(partitions)
         case "delivered":
             first = told["offset"]
             last = told.get("last", first)
             if last < first:
                 raise BadEvent(f"delivered from {first} to {last}")
-            return Delivered(parted(told["partition"]), first, last, time_ms=at)
+            return Delivered(parted(told["partition"]), first, last)
         case "commit":
-            return Committed(offsets, time_ms=at)
+            return Committed(offsets)
         case "commit_failed" | "commit_refused":
-            return CommitFailed(error, offsets, time_ms=at)
+            return CommitFailed(error, offsets)
         case "error" | "fatal":
-            return Failed(error, kind == "fatal", time_ms=at)
+            return Failed(error, kind == "fatal")
         case "closed":
-            return Closed(time_ms=at)
-    return Other(kind, time_ms=at)
+            return Closed()
+    return Other(kind)
 
 
 def _error(told: str | int) -> str:
@@ -246,28 +238,28 @@ def _verifiable(told: Mapping[str, Any]) -> Iterable[Event]:
     """A line of VerifiableConsumer (Kafka: tools/VerifiableConsumer.java; librdkafka:
     tests/kafkatest/kafkatest_verifiable_client.cpp). Raises what a line of another shape leads to.
     """
-    at = int(told["timestamp"]) if "timestamp" in told else None
+    int(told.get("timestamp", 0))
     match told["name"]:
         case "startup_complete":
-            yield Started(time_ms=at)
+            yield Started()
         case "shutdown_complete":
-            yield Closed(time_ms=at)
+            yield Closed()
         case "partitions_assigned":
-            yield Assigned(_partitions(told), time_ms=at)
+            yield Assigned(_partitions(told))
         case "partitions_revoked":
-            yield Revoked(_partitions(told), time_ms=at)
+            yield Revoked(_partitions(told))
         case "partitions_lost":
-            yield Lost(_partitions(told), time_ms=at)
+            yield Lost(_partitions(told))
         case "records_consumed":
             for one in told["partitions"]:
                 first, last = int(one["minOffset"]), int(one["maxOffset"])
-                yield Delivered(_partition(one), first, last, time_ms=at)
+                yield Delivered(_partition(one), first, last)
         case "offsets_committed":
             offsets = {_partition(one): int(one["offset"]) for one in told.get("offsets", ())}
             if told["success"] is True:
-                yield Committed(offsets, time_ms=at)
+                yield Committed(offsets)
             else:
-                yield CommitFailed(_error(str(told.get("error", ""))), offsets, time_ms=at)
+                yield CommitFailed(_error(str(told.get("error", ""))), offsets)
 
 
 def _partition(told: Mapping[str, Any]) -> Partition:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.judge.client.differences import Difference, Kind, followed
 from groupcheck.oracles.judge.client.moves import FOLLOWS, Licence, Move, Setting, Step
 from groupcheck.oracles.judge.client.record import Asked, Told
 from groupcheck.oracles.judge.client.rules import RULES
@@ -73,6 +74,17 @@ class Finding:
         return min(self.shown, key=lambda s: s.length)
 
 
+@define(eq=False)
+class Differing:
+    """A row that differs from Kafka's Java member."""
+
+    # The first time, in which run, and after which move.
+    first: Difference
+    run: Run
+    shortest: Shortest
+    times: int = 1
+
+
 @frozen
 class Outcome:
     """What became of a finding."""
@@ -100,6 +112,12 @@ class Trials:
     controls: dict[Shortest, Broken] = Factory(dict)
     # What was reached: (setting, request, code, state of the membership); any state is empty.
     reached: set[tuple[str, str, int, str]] = Factory(set)
+    # What Kafka's member would not have done, by row and root, and the kinds of its rows that were
+    # met, in each setting.
+    differing: dict[tuple[str, str], Differing] = Factory(dict)
+    kinds: set[tuple[str, Kind]] = Factory(set)
+    # Runs that were not followed to their ends.
+    cut_short: int = 0
     missed: list[Target] = Factory(list)
     no_time: list[Target] = Factory(list)
     # Why it ended early.
@@ -165,8 +183,13 @@ def judge(plan: Plan) -> Trials:
         once = [Trial(one.setting, _target(one)[:1], plan.command) for one in plan.only]
         given = once * TIMES
         wanted = [target for trial in given for target in trial.targets]
-    pool = Pool(plan.jobs, began + EXPLORING * plan.seconds)
+    pool = Pool(plan.jobs, began + EXPLORING * plan.seconds, lambda t: bool(t.state) and met(t))
     done = 0
+
+    def met(target: Target) -> bool:
+        """Was the client already answered so, in that state?"""
+        move = target.move
+        return (target.setting.name, move.at, move.code, target.state) in found.reached
 
     def heard(trial: Trial, run: Run) -> Iterable[Trial]:
         nonlocal done
@@ -192,8 +215,9 @@ def judge(plan: Plan) -> Trials:
 
 
 def _judge(found: Trials, run: Run) -> None:
-    """What a run says about each rule."""
+    """What a run says about each rule, and about Kafka's member in its place."""
     found.runs.append(run)
+    _compare(found, run)
     asked: dict[int, tuple[str, str]] = {}
     looked = seen(run.record)
     for event, knowledge in looked.events:
@@ -208,7 +232,21 @@ def _judge(found: Trials, run: Run) -> None:
             if case.broken:
                 finding = found.findings.setdefault(rule.name, Finding(rule))
                 finding.times += 1
-                finding.shown.setdefault(schedule_of(run, case), (run, case))
+                finding.shown.setdefault(schedule_of(run, case.at), (run, case))
+
+
+def _compare(found: Trials, run: Run) -> None:
+    """Where the client does something else than Kafka's member."""
+    beside = followed(run.record, run.setting)
+    found.cut_short += bool(beside.reason)
+    found.kinds |= {(run.setting.name, kind) for kind in beside.kinds}
+    for one in beside.differences:
+        known = found.differing.get((one.row, one.root))
+        if known is not None:
+            known.times += 1
+        else:
+            shortest = schedule_of(run, one.at)
+            found.differing[one.row, one.root] = Differing(one, run, shortest)
 
 
 def cases_of(run: Run) -> Iterable[tuple[Rule, list[Case]]]:
@@ -217,9 +255,9 @@ def cases_of(run: Run) -> Iterable[tuple[Rule, list[Case]]]:
     return [(rule, list(rule.cases(looked))) for rule in RULES]
 
 
-def schedule_of(run: Run, case: Case) -> Shortest:
+def schedule_of(run: Run, at: float) -> Shortest:
     """The move after which something was seen."""
-    played = run.before(case.at)
+    played = run.before(at)
     return Shortest(run.setting, None if played is None else played.move)
 
 

@@ -31,6 +31,8 @@ from groupcheck.oracles.judge.client.record import (
 )
 
 GRACE_S = 0.5
+# The application's events go through its own buffers and a pipe.
+EVENTS_GRACE_S = 1.0
 LOST = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 OF_THE_MEMBER = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
 # The codes that the application is told, of those that a coordinator gives: what the model's member
@@ -137,14 +139,20 @@ def _after_request(now: Knowledge, request: Asked) -> Knowledge:
     return evolve(
         now,
         joining=request.at if now.joining is None else now.joining,
-        # A member that lists an eager assignor, too, is eager (ConsumerCoordinator).
-        cooperative=bool(request.protocols)
-        and all("cooperative" in p.name.lower() for p in request.protocols),
+        cooperative=eager_free(request),
         to_join=None,
         session_ms=request.session_ms or now.session_ms,
         rebalance_ms=request.rebalance_ms or request.session_ms or now.rebalance_ms,
         has_joined=True,
     )
+
+
+def eager_free(request: Asked) -> bool:
+    """Does a JoinGroup list cooperative assignors alone? A member that lists an eager one, too, is
+    eager (ConsumerCoordinator).
+    """
+    listed = [p.name.lower() for p in request.protocols]
+    return bool(listed) and all("cooperative" in name for name in listed)
 
 
 def _after_answer(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
@@ -161,6 +169,8 @@ def _after_answer(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
     if request.api == "SyncGroup" and not answer.error:
         if request.generation < now.share_generation:
             return now
+        gives_up = now.cooperative and now.lost is None and (now.share or NOTHING) - answer.share
+        words = "its share, which lacks what it owned"
         return evolve(
             now,
             share=answer.share,
@@ -169,7 +179,7 @@ def _after_answer(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
             share_before=now.share or NOTHING,
             joining=None,
             lost=None,
-            to_join=None,
+            to_join=Since(answer.at, words) if gives_up else None,
         )
     if request.api == "Heartbeat" and not answer.error:
         return evolve(now, beaten_at=answer.at)

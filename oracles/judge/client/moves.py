@@ -23,6 +23,8 @@ from groupcheck.model.protocol.codes import (
     GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    INVALID_SESSION_TIMEOUT,
     MEMBER_ID_REQUIRED,
     NONE,
     NOT_COORDINATOR,
@@ -59,6 +61,8 @@ class Step(StrEnum):
     LOSE_REQUEST = "the connection is cut before the request is handled"
     LOSE_ANSWER = "the connection is cut before the answer is sent"
     # Time.
+    HOLD = "it waits for a while, and others behind it"
+    LATE = "heartbeats are answered late from then on"
     SLOW = "the others join late"
     SILENCE = "the group's nodes answer nothing for a while"
     AWAY = "no node coordinates the group for a while"
@@ -83,7 +87,7 @@ OF_THE_STATE = frozenset(
         FENCED_INSTANCE_ID,
     }
 )
-INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, GROUP_AUTHORIZATION_FAILED = 24, 26, 30
+GROUP_AUTHORIZATION_FAILED = 30
 # API -> codes beside those, with the class that documents them.
 DOCUMENTED: Mapping[str, Mapping[int, str]] = {
     JOIN: {

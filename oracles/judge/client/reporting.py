@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from groupcheck.oracles.judge.client.differences import Kind
 from groupcheck.oracles.judge.client.harm import Confirmed
-from groupcheck.oracles.judge.client.judging import TIMES, Outcome, Shortest, Trials
+from groupcheck.oracles.judge.client.judging import TIMES, Differing, Outcome, Shortest, Trials
+from groupcheck.oracles.judge.client.moves import COOPERATIVE, STATIC, Licence
 from groupcheck.oracles.judge.client.rules import RULES
 from groupcheck.oracles.judge.client.targets import Target
 from groupcheck.oracles.judge.client.transcript import transcript
-from groupcheck.oracles.judge.client.ways import shortest_way
+from groupcheck.oracles.judge.client.ways import coverage, shortest_way, unmet
 from groupcheck.oracles.judge.report.schedules import Act
 from groupcheck.oracles.judge.report.verdicts import (
     Judgement,
@@ -29,24 +31,31 @@ def judgement(
     facts: Iterable[tuple[str, str]] = (),
     harms: Sequence[Confirmed] = (),
     accepted: Mapping[str, str] = {},
+    licence: Licence = Licence.DOCUMENTED,
 ) -> Judgement:
-    """All that was found out. `accepted`: rule, row or root -> why the user accepts it."""
+    """All that was found out. `accepted`: rule, row or root -> why the user accepts it. `licence`:
+    what was played.
+    """
     rules = [Rule(rule.name, rule.words, rule.source) for rule in RULES]
     remarks = [_remark(one, harms, accepted) for one in found.outcomes()]
+    remarks += [_row(one, accepted) for one in found.differing.values()]
     made = [played for run in found.runs for played in run.played]
     came = sum(played.hit for played in made)
     numbers = [
         ("moves", f"{len(made)} tried, {came} came about, in {len(found.runs)} runs"),
         ("control", _control(found)),
+        ("rows", f"of Kafka's member: {coverage(_kinds(found), licence)}"),
     ]
     if dropped := sum(run.record.dropped for run in found.runs):
         numbers.append(("dropped", f"{dropped:,} events, because a run had too many"))
+    if found.cut_short:
+        numbers.append(("followed", f"{found.cut_short} of the runs not to the end"))
     told = judged(rules, found.occasions, remarks)
     return Judgement(
         subject=subject,
         rules=tuple(told),
         remarks=tuple(remarks),
-        not_reached=tuple(_not_reached(found)),
+        not_reached=tuple(_not_reached(found, licence)),
         facts=(*facts, *numbers),
         reason=found.reason,
         seconds=found.seconds,
@@ -90,17 +99,47 @@ def _remark(one: Outcome, harms: Sequence[Confirmed], accepted: Mapping[str, str
     )
 
 
+def _row(one: Differing, accepted: Mapping[str, str]) -> Remark:
+    """A row that differs from Kafka's member; it breaks no rule by itself."""
+    first = one.first
+    return Remark(
+        row=first.row,
+        root=first.root,
+        rules=(),
+        allowed=first.allowed,
+        got=first.got,
+        detail=f"Kafka's Java member does {' or '.join(first.allowed)} there",
+        profile=one.shortest.setting.name,
+        acts=acts_of(one.shortest),
+        lines=transcript(one.run.record, first.at, first.at + 0.01),
+        times=one.times,
+        repeated=0,
+        again=0,
+        known=next((accepted[k] for k in (first.row, first.root) if k in accepted), ""),
+    )
+
+
 def acts_of(shortest: Shortest) -> tuple[Act, ...]:
     """The schedule as acts, which `--again` reads."""
     return () if shortest.move is None else (Act(MOVE, shortest.move.text),)
 
 
-def _not_reached(found: Trials) -> Iterable[NotReached]:
-    """Targets that did not come about, with the model's shortest way where it has one."""
+def _kinds(found: Trials) -> set[Kind]:
+    """The kinds of rows of a dynamic, eager member that were met."""
+    others = (STATIC.name, COOPERATIVE.name)
+    return {kind for setting, kind in found.kinds if setting not in others}
+
+
+def _not_reached(found: Trials, licence: Licence) -> Iterable[NotReached]:
+    """Targets that did not come about, and kinds of rows of the member, with the model's shortest
+    way where it has one.
+    """
     for target in found.missed:
         yield NotReached(target.setting.name, str(target), shortest_way(target) or _way(target))
     for target in found.no_time:
         yield NotReached(target.setting.name, f"{target}: {NO_TIME}", _way(target))
+    for row, way in unmet(_kinds(found), licence):
+        yield NotReached("member", row, way)
 
 
 def _way(target: Target) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ tried.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from attrs import frozen
 
@@ -60,6 +61,8 @@ WAYS: tuple[Way, ...] = (
 )
 # What brings a request about; heartbeats and commits come by themselves.
 FIRST = {JOIN: (ROUND,), SYNC: (ROUND,), BEAT: (), COMMIT: (), LEAVE: (Step.CLOSE,), FIND: ()}
+# What a request is answered after a step.
+CODES = {EXPIRE: UNKNOWN_MEMBER_ID, ROUND: REBALANCE_IN_PROGRESS}
 STATES = ("member", "told to join", "joining")
 
 
@@ -116,7 +119,10 @@ def _pairs(setting: Setting) -> Iterator[Target]:
         codes += [REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION] if at != JOIN else []
         for code in codes:
             told = code == REBALANCE_IN_PROGRESS and at in (BEAT, COMMIT)
-            yield Target(setting, Move(at, first=(ROUND,) if told else FIRST[at], code=code))
+            # Nothing but the commit tells it then, as long as heartbeats are not answered.
+            alone = (at, code) == (COMMIT, UNKNOWN_MEMBER_ID)
+            ways = ((EXPIRE, Step.LATE), *WAYS) if alone else WAYS
+            yield Target(setting, Move(at, first=(ROUND,) if told else FIRST[at], code=code), ways)
     for at in (JOIN, COMMIT):
         first = (ROUND, MOVE) if at == JOIN else (MOVE,)
         move = Move(at, first=first, code=COORDINATOR_LOAD_IN_PROGRESS)
@@ -142,7 +148,10 @@ def _others() -> Iterator[Target]:
     for at in (JOIN, SYNC):
         yield Target(STATIC, Move(at, first=FIRST[at], code=FENCED_INSTANCE_ID))
     yield Target(STATIC, Move(BEAT, code=UNKNOWN_MEMBER_ID))
+    held = Move(COMMIT, first=(ROUND,))
+    yield Target(FOLLOWS, held, ((Step.HOLD,),), "told to join")
     yield Target(COOPERATIVE, Move(BEAT, code=UNKNOWN_MEMBER_ID))
+    yield Target(COOPERATIVE, Move(JOIN, first=FIRST[JOIN], code=UNKNOWN_MEMBER_ID))
     yield Target(COOPERATIVE, Move(JOIN, first=(Step.SLOW, ROUND)), ((),))
     yield Target(COOPERATIVE, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
     yield Target(LEADS, Move(BEAT, code=UNKNOWN_MEMBER_ID))
@@ -171,6 +180,10 @@ def _states() -> Iterator[Target]:
                 slow = (Step.SLOW, ROUND) if state == "joining" else first
                 for code in (UNKNOWN_MEMBER_ID, NOT_COORDINATOR, REBALANCE_IN_PROGRESS):
                     yield Target(setting, Move(at, first=slow, code=code), state=state)
+        for at, step in product((BEAT, COMMIT, SYNC), CODES):
+            code = CODES[step]
+            if (at, step) != (COMMIT, ROUND):  # that is accepted
+                yield Target(setting, Move(at, first=FIRST[at], code=code), ((Step.HOLD, step),))
         if setting != FOLLOWS:
             yield Target(setting, Move(JOIN, first=(ROUND,)), ((),))
             yield from _pairs(setting)

@@ -73,9 +73,13 @@ Heard = Callable[[Trial, Run], Iterable[Trial]]
 class Pool:
     """Plays trials, some at a time."""
 
-    def __init__(self, jobs: int, until: float) -> None:
-        """No target is begun after `until` (`time.monotonic`), unless its trial is `urgent`."""
-        self._jobs, self._until = jobs, until
+    def __init__(
+        self, jobs: int, until: float, skips: Callable[[Target], bool] = lambda target: False
+    ) -> None:
+        """No target is begun after `until` (`time.monotonic`), unless its trial is `urgent`.
+        `skips`: was it seen meanwhile? Called by several threads.
+        """
+        self._jobs, self._until, self._skips = jobs, until, skips
         self._todo: deque[Trial] = deque()
         self._done: queue.SimpleQueue[tuple[Trial, Run | None, BaseException | None]]
         self._done = queue.SimpleQueue()
@@ -158,6 +162,8 @@ class Pool:
                 if time.monotonic() > self._until and not trial.urgent:
                     break
                 target = todo.pop(0)
+                if not trial.urgent and self._skips(target):
+                    continue
                 played = session.play(target.move, target.ways, target.state)
                 if not played.calm:
                     break

@@ -12,7 +12,7 @@ from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.row import Asks, Memory
-from groupcheck.oracles.judge.following.said import instance, listed, subscription, voted
+from groupcheck.oracles.judge.following.said import instance, listed, subscription
 from groupcheck.oracles.judge.following.worlds import World
 from groupcheck.traces.messages.apis import Api, api
 
@@ -20,6 +20,7 @@ PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
 PARTITION = 0
 JOIN_GROUP, SYNC_GROUP, HEARTBEAT = api("JoinGroup"), api("SyncGroup"), api("Heartbeat")
 LEAVE_GROUP, OFFSET_COMMIT = api("LeaveGroup"), api("OffsetCommit")
+TOPIC_IDS = 10  # of OffsetCommit: it names topics by their ids
 TWO_STEP = 4  # of JoinGroup: a member without an id is told to come again with one (KIP-394)
 API_OF: Mapping[type[messages.Request], Api] = {
     messages.JoinGroup: JOIN_GROUP,
@@ -112,7 +113,7 @@ def wire(
             values |= {
                 "generationId": world.generation(request.generation),
                 "protocolType": PROTOCOL_TYPE,
-                "protocolName": voted(world.memory.core, scope),
+                "protocolName": scope.voted_for(world.memory.core.assignor),
                 "assignments": [
                     {"memberId": member, "assignment": share} for member, share in planned or ()
                 ],

@@ -5,10 +5,9 @@ consumer protocol and as names: instance id, assignors, subscription, shares.
 from __future__ import annotations
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic.group import Core, Seat, Seats
+from groupcheck.model.protocol.classic.group import Seat, Seats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.takeovers import instance
-from groupcheck.oracles.conform.whole.fitting import listed_by_all
 from groupcheck.traces.messages.consumer_protocol import (
     Partitions,
     Subscription,
@@ -16,7 +15,7 @@ from groupcheck.traces.messages.consumer_protocol import (
     subscription_bytes,
 )
 
-__all__ = ["TOPIC", "instance", "listed", "share_bytes", "subscription", "voted"]
+__all__ = ["TOPIC", "instance", "listed", "share_bytes", "subscription"]
 
 TOPIC = "t"
 SUBSCRIPTION_VERSION = 2  # the newest without racks
@@ -45,9 +44,4 @@ def _partitions(mask: int, topic: str) -> Partitions:
 
 def listed(seats: Seats, scope: Scope) -> tuple[str, ...]:
     """The assignors that a process lists in JoinGroup."""
-    return seats.listed or (listed_by_all(scope),)
-
-
-def voted(core: Core, scope: Scope) -> str:
-    """The assignor of the group's last round."""
-    return listed_by_all(scope) if core.assignor is None else scope.assignors_listed[core.assignor]
+    return seats.listed or (scope.listed_by_all,)

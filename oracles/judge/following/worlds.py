@@ -36,7 +36,6 @@ from groupcheck.oracles.judge.following.said import (
     instance,
     share_bytes,
     subscription,
-    voted,
 )
 from groupcheck.oracles.wire.connections import Answered, Closed, Unreadable
 from groupcheck.traces.messages.apis import api
@@ -252,7 +251,7 @@ def _expected(
             "memberId": after.name(told.member, answer.id),
             "generationId": _generation(after, answer.generation),
             "leader": _replaced(before, told.member) if takes and leads and not skips else led,
-            "protocolName": voted(after.memory.core, scope),
+            "protocolName": scope.voted_for(after.memory.core.assignor),
             "members": frozenset(),
         }
         if leads and (skips or not takes):
@@ -324,6 +323,12 @@ def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
     return int(error), {name: answer[name] for name in COMPARED if name in answer} | {
         "members": told
     }
+
+
+def code_of(answer: Mapping[str, Any]) -> int:
+    """The error code of an answer to a question about one group or to a request of it."""
+    whole = answer["results"][0] if answer.get("results") else answer
+    return int(whole.get("errorCode", 0)) or seen(dict(whole))[0]
 
 
 def unlike(expected: Expected, answer: Answered) -> list[str]:

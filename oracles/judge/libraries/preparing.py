@@ -12,7 +12,7 @@ from groupcheck.oracles.judge.libraries.catalogue import ADAPTERS, JAVA, Library
 from groupcheck.oracles.kafka import install, versions
 from groupcheck.oracles.show import terminal
 
-OLDER = ("3.7.1", "2.8.1", "2.4.0")
+OLDER = ("3.7.1", "3.4.0", "3.3.1", "3.2.1", "2.8.1", "2.8.0", "2.4.0")
 """Releases of the Java consumer, besides those that are driven, that the adapter is built with."""
 CONSUMER = install.Program(
     "the consumer that is judged",

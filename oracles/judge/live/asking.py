@@ -8,6 +8,12 @@ from typing import Any
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.codes import (
+    INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    INVALID_SESSION_TIMEOUT,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from groupcheck.oracles.judge.following.requests import (
     HEARTBEAT,
     JOIN_GROUP,
@@ -32,8 +38,6 @@ SPOKEN = {
     LEAVE_GROUP: range(6),
     OFFSET_COMMIT: range(2, 10),
 }
-INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT = 24, 26
-INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_TOPIC = 23, 3
 SAID = subscription(messages.JoinGroup(messages.NO_ID))
 
 
@@ -102,7 +106,7 @@ _REFUSED: tuple[_Refusal, ...] = (
         OFFSET_COMMIT,
         "a topic that does not exist",
         {"topics": committing("no-such-topic", 1)},
-        UNKNOWN_TOPIC,
+        UNKNOWN_TOPIC_OR_PARTITION,
         0,
     ),
     *((api, UNKNOWN_VERSION, {}, CLOSED, 0) for api in SPOKEN),

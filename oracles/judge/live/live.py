@@ -29,7 +29,7 @@ from groupcheck.oracles.record.running import running
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
 from groupcheck.oracles.wire.connections import Connections
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 MEMBERS, GENERATIONS, SCHEDULES = 3, 12, 300
 # How long the first disagreement is made shorter, and how long an answer may take meanwhile.

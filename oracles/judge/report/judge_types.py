@@ -10,7 +10,7 @@ from attrs import frozen
 
 from groupcheck.oracles.show.json_schemas import Amount, Count
 
-Became = Literal["keeps", "breaks", "unsteady", "not_judged", "known"]
+Became = Literal["keeps", "breaks", "unsteady", "not_judged", "known", "informs"]
 
 
 @frozen(kw_only=True)
@@ -54,7 +54,9 @@ class RemarkPart:
     root: Annotated[str, "What is the same in all rows that seem to have one cause."]
     rules: Annotated[list[str], "The rules that it breaks; empty if it only informs."]
     verdict: Annotated[
-        Became, "`breaks` if it, or its `stand_in`, showed each time that it was tried again."
+        Became,
+        "`breaks` if it, or its `stand_in`, showed each time that it was tried again; `informs` if"
+        " it breaks no rule.",
     ]
     allowed: Annotated[list[str], "What the model allows."]
     got: Annotated[str, "What came."]

@@ -25,6 +25,11 @@ class Act:
     # The request's fields, as the model has them.
     fields: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def api(self) -> str:
+        """The API of a request or a question."""
+        return self.name.partition(":")[0]
+
 
 @frozen
 class Line:

@@ -17,6 +17,7 @@ COLOUR = {
     "unsteady": "yellow",
     "not_judged": "dim",
     "known": "cyan",
+    "informs": "dim",
     "unknown": "bold yellow",
 }
 ROOTS, ROWS, LOST, LINES = 12, 3, 5, 16  # that are shown in full

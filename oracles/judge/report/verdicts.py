@@ -13,7 +13,8 @@ from groupcheck.oracles.judge.report.schedules import Act, Line
 
 # keeps: tried, and never broken. breaks: broken each time that it was tried again. unsteady: broken
 # some of these times. not_judged: never tried. known: broken only in ways that the user knows.
-Became = Literal["keeps", "breaks", "unsteady", "not_judged", "known"]
+# informs: a row that differs and breaks no rule.
+Became = Literal["keeps", "breaks", "unsteady", "not_judged", "known", "informs"]
 Verdict = Literal["keeps", "breaks", "unknown"]
 EXIT_CODES: Mapping[Verdict, int] = {"keeps": 0, "breaks": 1, "unknown": 3}
 
@@ -64,6 +65,8 @@ class Remark:
         """Its verdict."""
         if self.known:
             return "known"
+        if not self.rules:
+            return "informs"
         tried = self.stand_in or self
         sure = tried.repeated and tried.again == tried.repeated and not self.excused
         return "breaks" if sure or self.confirmed else "unsteady"

@@ -22,8 +22,8 @@ from groupcheck.oracles.simulate.document import assumptions, finite, number
 from groupcheck.oracles.simulate.document import interval as interval_shown
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.view import Unit, duration
-from groupcheck.traces.findings.anomalies import plural, some_of
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.phrases import plural, some_of
 from groupcheck.traces.story.moments import Round, elapsed
 
 SCHEMA = "groupcheck.what-if/1"

@@ -13,8 +13,8 @@ from rich.text import Text
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.what_if.answer import RebalanceRow, Stood, WhatIf, interval
 from groupcheck.oracles.replay.what_if.document import generations, replication_words, sentences
-from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.phrases import plural
 from groupcheck.traces.story.moments import elapsed
 from groupcheck.traces.story.timeline import client_of
 

@@ -15,7 +15,7 @@ from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.uses import plots, tables
 from groupcheck.oracles.simulate.uses.curves import Answered, answered, question, values_of
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 
 def run(

@@ -26,7 +26,7 @@ from groupcheck.oracles.simulate.uses.plots import (
     with_unit,
 )
 from groupcheck.oracles.simulate.view import MEASURED, cell, conclusion, sentences
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 COLUMNS = {
     "variant": "string",

@@ -18,7 +18,7 @@ from groupcheck.oracles.simulate import view
 from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.uses.curves import Answered, question
 from groupcheck.oracles.simulate.view import MEASURED, Unit, duration
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 KINDS = (".png", ".svg")
 

@@ -227,12 +227,13 @@ def asked(spec, p, chosen, state):
     return p.call(*taken(p, p.takes, chosen), *given, *[spec.scope] * p.takes_scope)
 
 
-def is_true(spec, p, usual, state):
+def is_true(spec, p, usual, state, chosen=None):
     """Is a predicate true of the indexes that it asks for? Those that it says nothing about are
-    quantified as usual, and come first.
+    quantified as usual, and come first. `chosen`: the values of some indexes.
     """
     sizes, leading = variables(spec, p, "i")
-    said = [v for _, v in p.quantifiers]
+    chosen = {} if chosen is None else chosen
+    said = [*chosen, *(v for _, v in p.quantifiers)]
     order = [*((usual, v) for v in sizes if v not in said), *p.quantifiers]
 
     def decided(given, left):
@@ -243,7 +244,7 @@ def is_true(spec, p, usual, state):
         answers = [decided(each, rest) for each in more if differ(leading, each)]
         return all(answers) if quantifier == "all" else any(answers)
 
-    return decided({}, order)
+    return decided(chosen, order)
 
 
 # -- refinements

@@ -78,8 +78,10 @@ def bindings(spec, promise):
         places=[place for p in promise.predicates for place in p.places],
     )
     sizes, leading = variables(spec, both, "i")
-    for values in product(*map(range, sizes.values())):
-        chosen = dict(zip(sizes, values))
+    said = {v for _, v in promise.goal.quantifiers}
+    free = [v for v in sizes if v not in said]
+    for values in product(*(range(sizes[v]) for v in free)):
+        chosen = dict(zip(free, values))
         if differ(leading, chosen):
             yield chosen
 
@@ -119,7 +121,7 @@ def breaks(spec, promise, binding, starts, graph, border):
     """Does a run that stays within the constraints break a promise? Of what is always possible:
     is there a state from which no path leads to it, nor beyond the constraints?
     """
-    good = {s for s in graph if asked(spec, promise.goal, binding, s)}
+    good = {s for s in graph if is_true(spec, promise.goal, "all", s, binding)}
     if promise.kind == "always_possible":
         return not staying_reach(graph, good | border) >= {*graph}
     fair = [fairly(graph, has) for has in actions(spec)]
@@ -190,6 +192,29 @@ def live_spec(seed):
     return attrs.evolve(
         spec, invariants=(), refinements=(), ends=[rests], constraints=constraints, fair=fair,
         progress=promises,
+    )  # fmt: skip
+
+
+def possible_spec(seed):
+    """A random spec that promises what is always possible, of all elements at once or of some: such
+    promises may be judged on orbits.
+    """
+    writer = Writer(seed)
+    spec = writer.spec()
+    rng = Random(seed)
+    promises: list[Liveness] = []
+    for k in range(8):
+        chance = rng.choice([100, 400, 700, 950])
+        goal = writer.predicate(f"p{k}", list(spec.views), chance, lambda die, n: die < n, False)
+        sizes, _ = variables(spec, goal, "i")
+        said = tuple((rng.choice(["all", "some"]), v) for v in rng.sample([*sizes], len(sizes)))
+        goal = attrs.evolve(goal, quantifiers=said)
+        promises.append(Liveness(goal.name, "always_possible", goal, None, ""))
+    rests = Predicate("rests", lambda: True, (), False, "", kind="end")
+    fair = [weak_any()] if rng.random() < 0.2 else []
+    return attrs.evolve(
+        spec, invariants=(), refinements=(), ends=[rests], constraints=(), fair=fair,
+        progress=[p for p in promises if fits(spec, p)],
     )  # fmt: skip
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from unittest.mock import patch
 
 from judge import NothingWithinError, TooLargeError
-from judge_progress import judge_progress, live_spec
+from judge_progress import judge_progress, live_spec, possible_spec
 
 from groupcheck.model.engine import Limits, Spec, Verdict, reference
 from groupcheck.model.engine.fast import explore, threads
@@ -22,6 +22,7 @@ from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.segments import FILE
 from groupcheck.model.engine.options import Options
 from groupcheck.model.engine.plain import plain_explore
+from groupcheck.model.engine.symmetry import symmetry_of
 
 
 def by_threads(spec: Spec, resume: str | None = None) -> Verdict:
@@ -103,10 +104,43 @@ def disagreements(first: int, number: int) -> Iterator[str]:
                         yield f"seed {seed} within {limits}: {name} {kind}, judged {said[name]}"
 
 
+def of_orbits(first: int, number: int) -> Iterator[tuple[int, Spec, Mapping[str, str], Verdict]]:
+    """Seeds from `first` on of so many specs that promise what is always possible, with the spec,
+    what the judge says, and the answers of a search of orbits.
+    """
+    found = 0
+    for seed in count(first):
+        spec = possible_spec(seed)
+        if found < number and symmetry_of(spec, of_runs=True).groups:
+            try:
+                said = judge_progress(spec, 200)
+            except TooLargeError:
+                continue
+            by_orbits = explore.explore(spec, symmetry=True, liveness=True)
+            if by_orbits.symmetry.used:
+                yield seed, spec, said, by_orbits
+                found += 1
+        elif found == number:
+            return
+
+
+def disagreements_on_orbits(first: int, number: int) -> Iterator[str]:
+    """What a search of orbits answers otherwise than the judge, and where its paths are not as
+    short as those of a search of all states; on so many specs.
+    """
+    for seed, spec, said, found in of_orbits(first, number):
+        whole = explore.explore(spec, liveness=True)
+        if (found.progress, found.states) != (said, whole.states):
+            yield f"seed {seed}, orbits: {found.progress}, judged {said}"
+        depths, of_whole = ({v.invariant: v.depth for v in x.violations} for x in (found, whole))
+        if depths != of_whole:
+            yield f"seed {seed}, orbits: paths of {depths} steps, {of_whole} among all states"
+
+
 def main(first: int = 10_000, number: int = 500) -> None:
     print(f"{number} random specs with promises about runs, from seed {first} on", flush=True)
     wrong = 0
-    for text in disagreements(first, number):
+    for text in chain(disagreements(first, number), disagreements_on_orbits(first, number)):
         wrong += 1
         print(text, flush=True)
     print(f"{wrong} disagreements", flush=True)

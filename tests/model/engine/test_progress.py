@@ -327,7 +327,10 @@ def test_mistakes_are_told_in_words(more, said):
         (lambda: leads_to(lambda at: at), "leads_to: does not say when its promise begins"),
         (lambda: leads_to(), "(write @leads_to(when=lambda client: client.waits))"),
         (lambda: leads_to(when=arrives)(lambda at: at), "arrives, which is decorated already"),
-        (lambda: eventually("some i"), "progress promise is made of 'some i'"),
+        (
+            lambda: eventually("any i")(lambda at: at),
+            "'any i' does not say how an index is meant",
+        ),
     ],
 )
 def test_mistakes_with_decorators_are_told_in_words(make, said):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 from judge import NothingWithinError, TooLargeError
-from judge_progress import graph_of, live_spec
+from judge_progress import graph_of, judge_progress, live_spec
 from judged_progress import disagreements, taken_over
 from test_progress import BY_TLC, must_be_lassos
 
@@ -66,6 +66,11 @@ def test_random_specs_are_judged_as_by_the_obvious_engine():
                 assert kind in ("unknown", whole.progress[name]), (seed, name)
         judged += len(spec.progress)
     assert judged > 30
+
+
+def test_rows_that_plain_python_has_not_handed_over_are_filled():
+    spec = live_spec(50009)
+    assert taken_over(spec, liveness=True).progress == judge_progress(spec)
 
 
 def clock(hours):

@@ -423,3 +423,15 @@ def test_a_full_disk_leaves_no_empty_file(monkeypatch, tmp_path):
     monkeypatch.setattr(compiled.np, "savez", full)
     compiled._write(tmp_path / "kernel.o", [("symbol", b"code")])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_small_check_loads_neither_the_compiler_nor_what_reads_logs():
+    """They take as long as the rest of it."""
+    code = (
+        "import sys; from groupcheck.oracles.command_line.cli import run\n"
+        "run(['check', 'classic', '--members', '1', '--generations', '1'])\n"
+        "unused = {'numpy', 'llvmlite', 'groupcheck.traces.findings'}\n"
+        "sys.exit(str(unused & sys.modules.keys() or ''))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.stderr.strip() == "" and ended.stdout.startswith("holds")

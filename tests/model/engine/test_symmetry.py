@@ -33,7 +33,7 @@ from groupcheck.model.engine import (
 from groupcheck.model.engine.fast import explore as fast
 from groupcheck.model.engine.fast import symmetry_arrays, threads
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.engine.symmetry import Orbits, symmetry_of
+from groupcheck.model.engine.symmetry import ON_PROGRESS, Orbits, symmetry_of
 from groupcheck.oracles.explain.subject import subject
 
 Engine = Callable[..., Verdict]
@@ -364,7 +364,7 @@ def test_starvation_of_one_member_is_found_among_all_states(explore: Engine):
     plain, asked = (explore(spec, liveness=True, symmetry=s) for s in (False, True))
     assert numbers(asked) == numbers(plain)
     assert asked.progress == plain.progress == {"everybody_is_served": "violated"}
-    why = "promises about progress are judged among all states (leave out --progress)"
+    (why,) = ON_PROGRESS.reasons
     assert asked.symmetry.reason == why
     states = asked.violations[0].path.states
     loop = states[asked.violations[0].path.loop_from :]

@@ -144,7 +144,14 @@ COMPOSITIONS = {
 }
 
 
-@pytest.mark.parametrize("variant", COMPOSITIONS)
+# Two features and a style are a combination of three.
+OF_THREE = ("cooperative_static", "cooperative_mixed", "static_triggers", "twins")
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [pytest.param(v, marks=[pytest.mark.night] * (v in OF_THREE)) for v in COMPOSITIONS],
+)
 def test_styles_compose_with_every_other_feature(variant: str) -> None:
     verdicts = [explore(spec(style, variant, **TWO, any_faults=1)) for style in COMMIT_STYLES]
     assert {verdict.verdict for verdict in verdicts} == {HOLDS}

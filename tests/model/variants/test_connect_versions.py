@@ -43,7 +43,10 @@ def test_workers_of_any_versions_keep_every_promise(
     assert (verdict.states, verdict.transitions) == size
 
 
-@pytest.mark.parametrize("protocol", ["compatible", "sessioned", "compatible|sessioned"])
+@pytest.mark.parametrize(
+    "protocol",
+    ["compatible", pytest.param("sessioned", marks=pytest.mark.night), "compatible|sessioned"],
+)
 def test_without_eager_workers_they_are_those_of_connect(protocol: str) -> None:
     """Nothing is dealt out eagerly, and nobody runs anything but its share."""
     scope = {"members": 2, "faults": {"session_timeout": 1, "unreachable": 1}}

@@ -51,7 +51,8 @@ COMMANDS = {
     "proofs": "assign --prove",
     "findings": "assign --against kafka-python --examples 3",
     "findings about a function": "assign --against math:sqrt --examples 3",
-    "a simulation": "simulate --members 4 --compare classic,async_server --sensitivity",
+    "a simulation": "simulate --members 4 --compare classic,async_server --sensitivity"
+    " --replications 2",
     "a curve": "curve initial-delay --members 3 --at 0 --at 500 --replications 2",
     "advice": "advise --members 3 --restart 10s --replications 2",
     "broker logs": "replay " + " ".join(map(str, sorted((DATA / "replay").iterdir()))),

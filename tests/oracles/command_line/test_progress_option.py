@@ -96,6 +96,15 @@ def test_an_invariant_of_an_ordinary_check_is_refused() -> None:
         check("classic", progress=True, invariants=["hand_off"])
 
 
+def test_one_promise_that_is_named_is_judged_alone() -> None:
+    scope = {"members": 2, "partitions": 1}
+    every = check("consumer", progress=True, **scope).verdict
+    one = check("consumer", progress=True, invariants=["can_converge"], **scope).verdict
+    assert every.progress == {"can_converge": "holds", "group_converges": "holds"}
+    assert one.progress == {"can_converge": "holds"}
+    assert every.states == one.states
+
+
 def test_a_spec_that_promises_nothing_is_refused() -> None:
     with pytest.raises(UserError, match="promises nothing about progress"):
         check(two_phase_commit(2), progress=True)
@@ -107,7 +116,7 @@ def test_list_shows_the_promises_of_variants_that_say_what_is_fair(
     assert cli.run(["list", "progress", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     fair = {"classic", "cooperative", "cooperative_static", "static_membership", "triggers"}
-    fair |= {"offsets", "static_triggers", "cooperative_triggers"}
+    fair |= {"offsets", "static_triggers", "cooperative_triggers", "consumer"}
     assert {row["variant"] for row in rows} == fair
     kinds = {row["name"]: row["kind"] for row in rows}
     assert (kinds["group_settles"], kinds["group_can_settle"]) == ("settles", "always possible")

@@ -174,6 +174,7 @@ def test_a_mistake_about_static_members_is_told_from_the_broker(
     assert disagreement is not None
 
 
+@pytest.mark.night  # it needs a broker of its own
 def test_the_broker_has_the_size_limit_of_the_scope(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "SHRINK_S", 1.0)
     scope = rows_of("classic", settings={"max_size": "2"}).scope

@@ -12,7 +12,8 @@ import pytest
 from groupcheck.oracles.coordinator.model import every_served
 from groupcheck.oracles.coordinator.served import coordinator
 from groupcheck.oracles.judge.broker.command import fitting
-from groupcheck.oracles.judge.broker.exploring import REPEATS, Judging
+from groupcheck.oracles.judge.broker.confirming import REPEATS, confirm
+from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots
 from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import PROFILES
@@ -33,7 +34,8 @@ UNSEEN: Mapping[str, str] = {
     "told_before_logged": MOVES,
     "unloading_forgets_members": MOVES,
 }
-SIZES = {"size_cap_off_by_one": 2}  # bug -> group.max.size with which it shows
+# Bug -> group.max.size with which it shows.
+SIZES = {"size_cap_off_by_one": 2, "superseded_join_answered": 2}
 
 
 @pytest.mark.parametrize("bug", sorted({m.id for m in every_served()} - UNSEEN.keys()))
@@ -56,7 +58,7 @@ def test_the_judge_finds_a_known_bug(bug: str) -> None:
             judging.explore(profiles, TURN_S, THREADS, tell)
             judging.stopped.clear()
             for found in by_roots(fresh())[0]:
-                judging.confirm(found)
+                confirm(judging, found)
                 if found.again == REPEATS:
                     return
     pytest.fail(f"{judging.ledger.schedules} schedules do not show it")

@@ -1,5 +1,6 @@
 """The model's own member as a program under test, perhaps with a known bug: `judge client` has to
-find nothing in the healthy one. Arguments: the variant, and the id of a mutation or nothing.
+find nothing in the healthy one. Its variant is that which its environment asks for (static,
+cooperative or classic); arguments: the id of a mutation or nothing, and another variant.
 
 Each row of the member says what it sends and does next; this program gives it polls, heartbeats,
 commits, records, answers and broken connections as they come over the wire.
@@ -19,8 +20,10 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.mutations import mutation as of
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.client import NOTHING
+from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome, callbacks
 from groupcheck.oracles.judge.client import beside
@@ -47,10 +50,18 @@ def parts(mask: int) -> list[tuple[str, int]]:
 
 
 class Member:
-    def __init__(self, variant: str, mutation: str | None) -> None:
+    def __init__(self, mutation: str, variant: str) -> None:
         settings = {"partitions": str(PARTITIONS), "autocommit": "yes"}
-        self.rows: Any = rows_of(variant, GENERATIONS, mutation, settings)[0]
-        self.cooperative = variant == "cooperative"
+        bug = mutation if mutation and of(mutation).concerns(load(variant)) else None
+        self.rows: Any = rows_of(variant, GENERATIONS, bug, settings)[0]
+        # The rows say nothing of styles of commits.
+        self.silent_close = mutation == "closes_without_commit"
+        # Its bug is in the step that takes over the share: that step is one with the answer.
+        self.atomic = bool(bug) and "sync_answer" in of(mutation).rules
+        if self.atomic:
+            scope = attrs.evolve(self.rows.scope, atomic_complete=True)
+            self.rows = type(self.rows)(scope, attrs.evolve(self.rows.spec, scope=scope))
+        self.cooperative = self.rows.scope.cooperative
         self.assignor = "cooperative-sticky" if self.cooperative else "range"
         self.m: Memory = self.rows.start()
         self.first = Connections(BOOTSTRAP)
@@ -62,6 +73,8 @@ class Member:
         self.position = [0] * PARTITIONS
         self.members: list[str] = []
         self.heard = self.polled = self.beaten = self.committed = time.monotonic()
+        # The member before it sent the SyncGroup that is in flight.
+        self.before_sync: Memory | None = None
         self.closing = False
         self.fetching: int | None = None
 
@@ -74,10 +87,20 @@ class Member:
             return False
         done: Outcome = outcomes[0]
         before, self.m = self.m, done.after or self.m
-        for kind, mask in callbacks(before, done):
-            if mask or kind == "assigned":
+        # One that is not told of its loss goes on with the position that it had.
+        deaf = self.cooperative and self.m.client.position >= 0 and not self.m.client.owned
+        called = callbacks(before, done)
+        if self.atomic and done.after is not None and not done.gave_up:
+            was, now = before.client.owned, self.m.client.owned
+            called += [("revoked", was & ~now), ("assigned", now & ~was)] if was != now else []
+        for kind, mask in called:
+            if (mask or kind == "assigned") and not (deaf and kind == "lost"):
                 tell(kind, partitions=[f"{t}-{n}" for t, n in parts(mask)])
-        for request in done.sent:
+        if not before.flight and [type(one) for one in done.sent] == [messages.SyncGroup]:
+            self.before_sync = before
+        elif given.does is None:
+            self.before_sync = None
+        for request in () if given.does == Does.BREAK_POLL else done.sent:  # it was lost
             self.send(request, before)
         if done.after is not None and not self.m.known and before.known:
             self.cut()
@@ -119,8 +142,9 @@ class Member:
         elif isinstance(request, messages.SyncGroup):
             values["assignments"] = self.plan()
         elif isinstance(request, messages.OffsetCommit):
+            ahead = request.offset - before.client.position
             rows = [
-                {"partitionIndex": n, "committedOffset": self.position[n]}
+                {"partitionIndex": n, "committedOffset": self.position[n] + ahead}
                 for _, n in parts(before.client.owned or self.m.client.owned)
             ]
             values["topics"] = [{"name": TOPIC, "partitions": rows}]
@@ -159,7 +183,10 @@ class Member:
         while self.flight and self.flight[0] in self.early and self.coordinator is not None:
             told = self.early.pop(self.flight.popleft())
             if isinstance(told, Closed):
-                if not self.do(Input(Does.BREAK)):
+                if self.before_sync is not None:
+                    self.m, self.before_sync = self.before_sync, None
+                    self.do(Input(Does.BREAK_POLL))
+                elif not self.do(Input(Does.BREAK)):
                     self.m = attrs.evolve(self.m, known=False)
                 self.cut()
                 time.sleep(BACK_OFF_S)
@@ -208,7 +235,9 @@ class Member:
 
     def owned(self) -> list[tuple[str, int]]:
         c = self.m.client
-        return [] if self.m.paused or not c.owned or c.granted != NOTHING else parts(c.owned)
+        reads = attrs.evolve(self.m, client=attrs.evolve(c, position=0))
+        may = c.owned and c.granted == NOTHING and self.rows.may_process(reads)
+        return parts(c.owned) if may else []
 
     def read(self, told: dict[str, Any]) -> None:
         now = {n for _, n in self.owned()}
@@ -248,7 +277,6 @@ class Member:
                 self.do(Input(Does.POLL))
                 if self.m.client.position < 0 and self.m.client.owned & 1:
                     self.do(Input(Does.FETCH, offset=0))
-                self.do(Input(Does.PROCESS))
                 self.fetch()
             if self.m.known and now - self.beaten > BEAT_S:
                 self.beaten = now
@@ -260,14 +288,19 @@ class Member:
                     self.do(Input(Does.COMMIT))
 
     def close(self) -> None:
+        if self.silent_close:
+            self.m = attrs.evolve(self.m, client=attrs.evolve(self.m.client, position=-1))
         self.do(Input(Does.CLOSE))
         if self.coordinator is not None:
             self.coordinator.gather(0.3)
         tell("closed")
 
 
+asked = "cooperative" if os.environ["GROUPCHECK_ASSIGNOR"] == "cooperative" else "classic"
+asked = "static_membership" if INSTANCE else asked
 try:
-    member = Member(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
+    bug, variant = [*sys.argv[1:], *("", asked)[len(sys.argv) - 1 :]]
+    member = Member(bug, variant)
 except UserError as error:
     sys.exit(str(error))
 tell("started", library="model")

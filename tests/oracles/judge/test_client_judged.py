@@ -15,6 +15,7 @@ import pytest
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.client import session
 from groupcheck.oracles.judge.client.command import program
+from groupcheck.oracles.judge.client.differences import followed
 from groupcheck.oracles.judge.client.judging import TIMES, Plan, Shortest, cases_of, judge
 from groupcheck.oracles.judge.client.moves import (
     FOLLOWS,
@@ -109,6 +110,9 @@ def test_kafkas_own_client_keeps_every_rule_in_a_round_and_an_eviction() -> None
     command, _ = of_library("java")
     run = played([Trial(FOLLOWS, (ROUND, EVICTED), command, "java")])["java"]
     assert broken(run) == {}
+    beside = followed(run.record, run.setting)
+    assert (beside.differences, beside.reason) == ([], "")
+    assert ("STABLE", True, "Heartbeat", 25) in beside.kinds
     assert all(one.hit and one.calm for one in run.played)
 
 
@@ -131,26 +135,6 @@ def test_defects_of_libraries_come_out_by_themselves(library: str) -> None:
     sure = {o.finding.rule.name for o in found.outcomes() if o.again == o.tried > 0}
     assert LIBRARIES[library] <= sure
     assert LIBRARIES[library] or not found.findings
-
-
-@pytest.mark.night
-def test_the_models_own_member_keeps_every_rule_and_its_bugs_do_not() -> None:
-    """Bugs that show in a run of this length; others need a row that the search does not reach."""
-    script = SCRIPT.with_name("model_client.py")
-
-    def member(*words: str) -> Command:
-        return Command((sys.executable, script, "classic", *words), os.environ)
-
-    away = frozenset({"static", "cooperative"})
-    for mutation, rule in (
-        ("", ""),
-        ("keeps_partitions_on_rejoin", "fetches_its_share"),
-        ("keeps_partitions_when_lost", "delivers_between_callbacks"),
-        ("id_forgotten_on_disconnect", "keeps_its_id"),
-        ("commits_instead_of_joining", "joins_again"),
-    ):
-        found = judge(Plan(command=member(*filter(None, [mutation])), without=away))
-        assert rule in found.findings if mutation else not found.findings, mutation
 
 
 @pytest.mark.night

@@ -13,8 +13,9 @@ from groupcheck.oracles.command_line.cli import run as groupcheck
 from groupcheck.oracles.judge.client import command
 from groupcheck.oracles.judge.client import events as said
 from groupcheck.oracles.judge.client.command import _schedules
+from groupcheck.oracles.judge.client.differences import Difference
 from groupcheck.oracles.judge.client.harm import Confirmed
-from groupcheck.oracles.judge.client.judging import Finding, Shortest, Trials
+from groupcheck.oracles.judge.client.judging import Differing, Finding, Shortest, Trials
 from groupcheck.oracles.judge.client.moves import FOLLOWS, SETTINGS, STATIC, Licence, Move, Step
 from groupcheck.oracles.judge.client.record import App, Asked, Moved, Record, Told
 from groupcheck.oracles.judge.client.reporting import judgement
@@ -119,6 +120,24 @@ def test_a_report_can_be_played_again(tmp_path: Path) -> None:
     file.write_text(json.dumps(document))
     assert _schedules(file) == (EVICTED,)
     assert "client" in page("client", judgement(found(3), "c"))
+
+
+def test_a_row_that_differs_informs_and_is_played_again_if_it_is_given_alone(
+    tmp_path: Path,
+) -> None:
+    told = found(3)
+    row = Difference(1.3, "no member: it sends OffsetCommit", "OffsetCommit", ("JoinGroup",), "it")
+    told.differing[row.row, row.root] = Differing(row, told.runs[0], EVICTED)
+    del told.findings[RULE.name]
+    judged = judgement(told, "c")
+    assert judged.exit_code == 0 and [one.became for one in judged.remarks] == ["informs"]
+    assert "informs" in page("client", judged)
+    file, document = tmp_path / "report.json", as_document("client", judged)
+    file.write_text(json.dumps(document))
+    with pytest.raises(UserError, match="has no schedules"):
+        _schedules(file)
+    file.write_text(json.dumps(document["differs"][0]))
+    assert _schedules(file) == (EVICTED,)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"differs": [{"schedule": {"profile": "x"}}]}'])

@@ -86,6 +86,11 @@ class Run:
     def delivered(self, number: int) -> Run:
         return self.say(said.Delivered(("t", number), 0, 4))
 
+    def claims(self, owned: frozenset[tuple[str, int]], error: int = 0) -> Run:
+        """It joins in the cooperative protocol."""
+        self.listed = Listed("cooperative-sticky", owned=owned)
+        return self.join(error=error)
+
     def event(self, event: Callable[..., Event], *fields: Any) -> Run:
         self.events.append(event(self.now, *fields))
         return self
@@ -119,7 +124,24 @@ def leader(**plan: frozenset[tuple[str, int]] | None) -> Run:
     return Run().join(seats=SEATS).sync(FIRST, plan=plan)
 
 
+COOPERATIVE = "cooperative-sticky"
 BREAKS: dict[str, list[tuple[str, Run]]] = {
+    "commits_what_was_delivered": [
+        ("none of the last 2 records", Run().say(said.Delivered(("t", 0), 0, 2)).commit(FIRST)),
+    ],
+    "assigns_once": [
+        (
+            "t-0 is assigned again, and was neither",
+            Run().say(said.Assigned(BOTH)).say(said.Revoked(SECOND)).say(said.Assigned(FIRST)),
+        ),
+    ],
+    "claims_its_share": [
+        (
+            "it claims t-0, and owns t-0, t-1",
+            Run(COOPERATIVE).member().wait(1).beat(27).claims(FIRST),
+        ),
+        ("t-0, t-1, and owns nothing", Run(COOPERATIVE).member().join(error=25).claims(BOTH)),
+    ],
     "commits_its_share": [
         ("it commits t-1 in generation 2, in which it was given t-0", shrunk().commit(BOTH, 2)),
     ],
@@ -155,6 +177,10 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
         ("it joins without an id, and nobody has refused", Run().member().beat(27).join("")),
     ],
     "joins_again": [
+        (
+            "which lacks what it owned",
+            Run(COOPERATIVE).member().wait(1).member(FIRST, 2).wait(3).fetch(FIRST),
+        ),
         ("no JoinGroup for 3.0 s after", Run().member().beat(27).wait(3).fetch(FIRST)),
         ("no JoinGroup for 2.8 s after", Run().member().beat(27).wait(2.8).join()),
     ],
@@ -169,7 +195,7 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
     ],
     "tells_what_is_fatal": [
         (
-            "is told nothing of 24 to its JoinGroup",
+            "is told nothing of 24 INVALID_GROUP_ID to its JoinGroup",
             Run().delivered(0).join("", 24).wait(4).delivered(0),
         ),
     ],
@@ -211,6 +237,25 @@ def leave(run: Run) -> Run:
 
 
 KEEPS: dict[str, list[Run]] = {
+    "commits_what_was_delivered": [
+        Run().delivered(0).commit(FIRST),
+        # The event comes later than the commit.
+        Run().say(said.Delivered(("t", 0), 0, 2)).commit(FIRST).delivered(0),
+        # It goes on where others have committed.
+        Run().say(said.Assigned(FIRST)).fetch(FIRST).commit(FIRST),
+    ],
+    "assigns_once": [
+        Run().say(said.Assigned(BOTH)).say(said.Lost(BOTH)).say(said.Assigned(FIRST)),
+        Run().say(said.Assigned(FIRST)).say(said.Revoked(FIRST)).say(said.Assigned(FIRST)),
+    ],
+    "claims_its_share": [
+        Run(COOPERATIVE).member().wait(1).beat(27).claims(BOTH),
+        Run(COOPERATIVE).member().join(error=25).claims(frozenset()),
+        # What it says without an id is thrown away.
+        Run(COOPERATIVE).member().join(error=25).claims(BOTH, 79).claims(frozenset()),
+        # It has not read the refusal yet.
+        Run(COOPERATIVE).member().wait(1).beat(25).wait(0.1).claims(BOTH),
+    ],
     "commits_its_share": [
         shrunk().commit(FIRST, 2),
         # Under way while the group went on: the broker refuses it, and it proves nothing.

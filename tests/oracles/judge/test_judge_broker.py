@@ -9,16 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.coordinator import requests as served_requests
 from groupcheck.oracles.coordinator.served import coordinator
-from groupcheck.oracles.judge.broker import command, surroundings
+from groupcheck.oracles.judge.broker import command, confirming, surroundings
+from groupcheck.oracles.judge.broker.confirming import confirm, outlives
 from groupcheck.oracles.judge.broker.differences import Difference
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
 from groupcheck.oracles.judge.broker.kinds import Kind
 from groupcheck.oracles.judge.broker.ledger import Found
+from groupcheck.oracles.judge.broker.looks import Look
 from groupcheck.oracles.judge.broker.profiles import (
     MIXED,
     ONE_STEP,
@@ -26,7 +30,9 @@ from groupcheck.oracles.judge.broker.profiles import (
     THREE,
     TWO_STEP,
     Profile,
+    limited,
 )
+from groupcheck.oracles.judge.broker.refusals import LOOKS, REFUSALS
 from groupcheck.oracles.judge.broker.surroundings import FIND_COORDINATOR, target
 from groupcheck.oracles.judge.broker.target import Target
 from groupcheck.oracles.judge.following.requests import JOIN_GROUP
@@ -48,6 +54,12 @@ def healthy() -> Iterator[str]:
         yield served.address
 
 
+JOINS = (("id", -1), ("claimed", -1), ("owned", 0))
+LEADS = (
+    Act("ask", "JoinGroup", 0, 9, JOINS),
+    Act("ask", "JoinGroup", 0, 9, (("id", 0), *JOINS[1:])),
+)
+SYNCS = Act("ask", "SyncGroup", 0, 5, (("id", 0), ("generation", 0)))
 PATIENCE_S = 100.0  # so that a busy machine runs as many schedules
 
 
@@ -103,7 +115,7 @@ def test_a_mistake_is_found_with_a_short_schedule_that_shows_it_again(
     with coordinator(mutation="heartbeat_ignores_generation") as served:
         judging = judged(served.address, TWO_STEP, schedules=12)
         first, _ = by_roots(judging.ledger.found.values())
-        judging.confirm(first[0])
+        confirm(judging, first[0])
         found = told(judging, TWO_STEP)
         assert found.exit_code == 1
         (rule,) = [one for one in found.rules if one.became == "breaks"]
@@ -265,6 +277,17 @@ def test_a_file_that_is_no_schedule_is_refused(
     assert said in capsys.readouterr().err
 
 
+def test_a_group_that_was_filled_is_filled_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step = {**STEP, "name": "JoinGroup", "version": 5, "fields": dict(JOINS)}
+    schedule = {"profile": limited(2).name, "steps": [step]}
+    (tmp_path / "s.json").write_text(json.dumps(schedule))
+    with coordinator(max_size=2) as served:
+        assert cli.run(["judge", "again", str(tmp_path / "s.json"), "--on", served.address]) == 0
+    assert "as the model allows" in capsys.readouterr().out
+
+
 def test_a_document_is_read_as_its_schedules() -> None:
     fields = {"id": 0, "generation": 1}
     schedule = {"profile": "two-step", "steps": [{**STEP, "fields": fields}]}
@@ -279,7 +302,7 @@ def test_groups_are_as_small_as_the_broker_wants_and_are_filled_then() -> None:
         return [p.name for p in command.fitting((TWO_STEP, THREE), {"group.max.size": size})]
 
     assert names("2147483647") == ["two-step", "three"]
-    assert (names("2"), names("1")) == (["two-step", "full"], ["full"])
+    assert (names("2"), names("1")) == (["two-step", "full-2"], ["full-1"])
     assert [p.name for p in command.fitting((TWO_STEP,), {})] == ["two-step"]
 
 
@@ -308,3 +331,51 @@ def test_a_listener_that_wants_a_login_is_recognized(
     with pytest.raises(UserError, match="answers ApiVersions, but not Metadata") as error:
         target(healthy, PLAINTEXT, None, {})
     assert "--sasl" in (error.value.do or "")
+
+
+# -- What must be refused
+
+
+def test_a_request_that_is_refused_with_another_code_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(served_requests, "INVALID_GROUP_ID", 69)
+    with coordinator() as served:
+        judging = judged(served.address, TWO_STEP, schedules=12)
+        assert {(one.kind.about, one.got, one.rules) for one in judging.ledger.found} == {
+            ("an empty group id", "GROUP_ID_NOT_FOUND", ("refused",))
+        }
+        found = next(iter(judging.ledger.found.values()))
+        confirm(judging, found)
+    # The way of the model to it is no step at all.
+    assert found.again == 3 and len(found.acts) == 1
+    assert found.difference.allowed == ("INVALID_GROUP_ID",)
+
+
+def test_every_refusal_is_of_kafka_and_leaves_the_group_as_it_is(healthy: str) -> None:
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    asks = [Act("look", one.name, version=_newest(aim, one)) for one in REFUSALS]
+    walk = Judging(aim).again(TWO_STEP, [*LEADS, *asks, *LEADS[1:], SYNCS])
+    assert walk.met.differences == []
+    assert len(walk.acts) == len(LEADS) + len(asks) + len(LEADS[1:]) + 1
+
+
+def _newest(aim: Target, look: Look) -> int:
+    return look.versions(aim.announced[look.api.key]).stop - 1
+
+
+def test_a_broker_that_does_not_outlive_a_request_is_told(
+    healthy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "JoinGroup: no protocol at all"
+    other = Look(
+        LOOKS[name].api, "refused", LOOKS[name].asks, lambda *_: ["no"], code=0, is_apart=True
+    )
+    monkeypatch.setitem(LOOKS, name, evolve(other, about="no protocol at all", is_harsh=True))
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    judging = Judging(aim)
+    monkeypatch.setattr(confirming, "_answers", lambda judging: False)
+    outlives(judging)
+    found = told(judging)
+    assert [one.got for one in found.remarks if "goes_on" in one.rules] == ["the broker is gone"]
+    assert found.exit_code == 1

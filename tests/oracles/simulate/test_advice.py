@@ -98,13 +98,13 @@ def test_if_a_share_is_costly_to_begin_static_members_win() -> None:
     """As in an application that restores state: `resume_ms` is long."""
     costly = with_settings({"resume_ms": 120_000})
     week = only(deploys=OFTEN)
-    found = advice(week=week, assumptions=costly)
+    found = advice(week=week, assumptions=costly, replications=2)
     assert found.recommended.alternative.variant in STATIC
     assert found.recommended.alternative.session_timeout_ms > 20_000
 
 
 def test_a_slow_message_rules_out_a_shorter_poll_interval() -> None:
-    found = advice(slow_ms=400_000.0, week=Week(slow=1))
+    found = advice(slow_ms=400_000.0, week=Week(slow=1), replications=2)
     assert {c.alternative.max_poll_interval_ms for c in found.costed} == {480_000}
     assert found.default is None
     assert any("max.poll.interval.ms must be longer" in note for note in found.notes)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
 
-from groupcheck.model.assignors import Partitions
-from groupcheck.oracles.judge.client.knowledge import GRACE_S
-from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING, Asked, Told
+from groupcheck.model.assignors import Partition, Partitions
+from groupcheck.oracles.judge.client.events import Delivered
+from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, GRACE_S
+from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING, App, Asked, Told
 from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
 
 
@@ -78,3 +80,32 @@ def never_commits_from_outside(run: Seen) -> Iterator[Case]:
                 if outside
                 else "",
             )
+
+
+def commits_what_was_delivered(run: Seen) -> Iterator[Case]:
+    """The events of a commit's records may come a little later than the commit."""
+    begun: dict[Partition, int] = {}
+    reached: dict[Partition, int] = {}
+    due: deque[Asked] = deque()
+    for event in (*(event for event, _ in run.events), None):
+        while due and (event is None or event.at > due[0].at + EVENTS_GRACE_S):
+            yield from _ahead(due.popleft(), begun | reached)
+        if isinstance(event, Asked) and event.api == "Fetch":
+            begun = dict(event.offsets) | begun
+        elif isinstance(event, Asked) and event.api == "OffsetCommit":
+            due.append(event)
+        elif isinstance(event, App) and isinstance(event.said, Delivered):
+            said = event.said
+            reached[said.partition] = max(reached.get(said.partition, 0), said.last + 1)
+
+
+def _ahead(commit: Asked, reached: Mapping[Partition, int]) -> Iterator[Case]:
+    for partition, offset in commit.offsets.items():
+        ahead = offset - reached.get(partition, offset)
+        yield Case(
+            commit.at,
+            f"it commits {named({partition})} {offset}, and the application has got none of the"
+            f" last {ahead} records before that"
+            if ahead > 0
+            else "",
+        )

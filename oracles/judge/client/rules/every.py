@@ -27,6 +27,13 @@ RULES = (
         commits.never_commits_from_outside,
     ),
     Rule(
+        "commits_what_was_delivered",
+        "It commits no offset behind which the application has not got every record.",
+        "ConsumerCoordinator: subscriptions.allConsumed, the positions that poll has returned",
+        commits.commits_what_was_delivered,
+        needs_events=True,
+    ),
+    Rule(
         "fetches_its_share",
         "It fetches only what it was given; nothing once it is no member, and nothing between an"
         " eager JoinGroup and its SyncGroup.",
@@ -45,6 +52,13 @@ RULES = (
         "The application gets records only of partitions that its callbacks have assigned.",
         "ConsumerRebalanceListener",
         shares.delivers_between_callbacks,
+        needs_events=True,
+    ),
+    Rule(
+        "assigns_once",
+        "No partition is assigned to the application again before it was revoked or lost.",
+        "ConsumerRebalanceListener; KIP-429",
+        shares.assigns_once,
         needs_events=True,
     ),
     Rule(
@@ -68,8 +82,10 @@ RULES = (
     ),
     Rule(
         "joins_again",
-        "It joins within its rebalance timeout once it was told to.",
-        "AbstractCoordinator.HeartbeatResponseHandler; JoinGroupRequest.json: rebalanceTimeoutMs",
+        "It joins within its rebalance timeout once it was told to, and once a cooperative member"
+        " has given up a part of what it owned.",
+        "AbstractCoordinator.HeartbeatResponseHandler; JoinGroupRequest.json: rebalanceTimeoutMs;"
+        " KIP-429",
         membership.joins_again,
     ),
     Rule(
@@ -108,6 +124,12 @@ RULES = (
         "A dynamic member that is closed leaves the group; a static one does not.",
         "AbstractCoordinator.maybeLeaveGroup; KIP-345",
         membership.leaves_on_close,
+    ),
+    Rule(
+        "claims_its_share",
+        "A cooperative member's subscription claims what it owns, and nothing once it has lost it.",
+        "KIP-429; ConsumerProtocolSubscription.json: ownedPartitions; ConsumerCoordinator.metadata",
+        plans.claims_its_share,
     ),
     Rule(
         "plans_for_all",

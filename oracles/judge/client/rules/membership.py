@@ -82,6 +82,7 @@ def keeps_its_id(run: Seen) -> Iterator[Case]:
 
 
 def joins_again(run: Seen) -> Iterator[Case]:
+    """A cooperative member that has to give something up joins again, so that another gets it."""
     asked, late = None, False
     for event, now in run.events:
         if now.to_join is not None and now.to_join is not asked:

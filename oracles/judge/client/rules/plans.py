@@ -1,13 +1,16 @@
-"""Rules about the plan of a client that leads its group."""
+"""Rules about what a client tells its leader, and about the plan of one that leads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupcheck.model.assignors import Partition
 from groupcheck.model.assignors.group import Group, Member
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.assignment.validity import complete, valid
-from groupcheck.oracles.judge.client.record import Asked, Record, Seated, Told
-from groupcheck.oracles.judge.client.rules.rule import Case, Seen
+from groupcheck.oracles.judge.client.knowledge import GRACE_S, eager_free
+from groupcheck.oracles.judge.client.record import NOTHING, Asked, Record, Seated, Told
+from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
 
 MENDED_S = 2.0
 COMPLETE = ", and it leaves it at that"
@@ -57,6 +60,32 @@ def _mistake(record: Record, seats: tuple[Seated, ...], request: Asked, cooperat
     for wrong in complete(group, shares, may_wait=cooperative):
         return f"in its plan {wrong.words}{COMPLETE}"
     return ""
+
+
+def claims_its_share(run: Seen) -> Iterator[Case]:
+    """What it was told shortly before, it may not have read yet. The subscription of a JoinGroup
+    that is answered MEMBER_ID_REQUIRED is thrown away (KIP-394), so it may say anything.
+    """
+    told = {e.number: e.error for e, _ in run.events if isinstance(e, Told)}
+    for event, now in run.events:
+        if not isinstance(event, Asked) or event.api != "JoinGroup" or not eager_free(event):
+            continue
+        if told.get(event.number) == MEMBER_ID_REQUIRED:
+            continue
+        claims = frozenset[Partition]().union(*(p.owned for p in event.protocols))
+        share = now.share or NOTHING
+        right = {NOTHING} if now.lost else {share}
+        changed = max(now.share_at, now.lost.at if now.lost else 0.0)
+        # An answer to a JoinGroup or SyncGroup has been read before the next JoinGroup.
+        joins = now.joining is not None and changed >= now.joining
+        if event.at - changed < GRACE_S and not joins:
+            right |= {share, now.share_before}
+        yield Case(
+            event.at,
+            ""
+            if claims in right
+            else f"it claims {named(claims)}, and owns {named(min(right, key=len))}",
+        )
 
 
 def subscribes_readably(run: Seen) -> Iterator[Case]:

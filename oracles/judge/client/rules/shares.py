@@ -6,12 +6,9 @@ from collections.abc import Iterator
 
 from groupcheck.model.assignors import Partition
 from groupcheck.oracles.judge.client.events import Assigned, Delivered, Lost, Revoked
-from groupcheck.oracles.judge.client.knowledge import GRACE_S, Knowledge
-from groupcheck.oracles.judge.client.record import App, Asked
+from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, GRACE_S, Knowledge
+from groupcheck.oracles.judge.client.record import NOTHING, App, Asked
 from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
-
-# The application's events go through its own buffers and a pipe.
-EVENTS_GRACE_S = 1.0
 
 
 def _wrong(now: Knowledge, partitions: frozenset[Partition], at: float, grace: float) -> str:
@@ -67,3 +64,24 @@ def delivers_between_callbacks(run: Seen) -> Iterator[Case]:
                 if partition not in own
                 else "",
             )
+
+
+def assigns_once(run: Seen) -> Iterator[Case]:
+    """Not judged where the library tells no revocation at all, or all that it has each time."""
+    told = [event.said for event, _ in run.events if isinstance(event, App)]
+    if not any(isinstance(said, Revoked | Lost) for said in told):
+        return
+    own: frozenset[Partition] = NOTHING
+    for event, _ in run.events:
+        said = event.said if isinstance(event, App) else None
+        if isinstance(said, Assigned) and not said.whole:
+            twice = own & said.partitions
+            yield Case(
+                event.at,
+                f"{named(twice)} is assigned again, and was neither revoked nor lost"
+                if twice
+                else "",
+            )
+            own |= said.partitions
+        elif isinstance(said, Revoked | Lost):
+            own = NOTHING if isinstance(said, Revoked) and said.whole else own - said.partitions

@@ -1,0 +1,80 @@
+"""The consumer group as `--progress` checks it: which steps happen in the end.
+
+Each of these rules is weakly fair for each member by itself: where it stays possible from some
+moment on, it happens.
+
+- Members subscribe, send heartbeats, take their assignments, and their callbacks return. An
+  application that polls too late is the fault `poll_timeout`; it polls again.
+- Heartbeats and answers arrive: TCP delivers them or ends the connection. A late one does, too.
+- The session of a process ends that is gone, has failed for good, or is refused; the assignment
+  interval ends.
+
+Not fair, so a run may do without: every fault, timers that fire although the member lives included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from groupcheck.model.engine import Fairness, ScopeError, Spec, but, rule, weak
+from groupcheck.model.protocol.consumer.client import Client, Member
+from groupcheck.model.protocol.consumer.heartbeats import refused
+from groupcheck.model.protocol.consumer.memory import Core, Seat, without
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, gone
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
+
+# Those of simple members, and those of Java's.
+FAIR: tuple[Fairness, ...] = (
+    weak("subscribe_all"),
+    weak("send_consumer_heartbeat"),
+    weak("request_arrives"),
+    weak("answer_arrives"),
+    weak("late_heartbeat"),
+    weak("reconcile"),
+    weak("callback_returns"),
+    weak("poll_again"),
+    weak("ghost_expires"),
+    weak("session_over"),
+    weak("interval_passes"),
+    weak("application_subscribes"),
+    weak("application_polls"),
+    weak("unsubscribe_goes_on"),
+    weak("java_callback_returns"),
+    weak("java_heartbeat"),
+    weak("background_reconciles"),
+    weak("commit_ends"),
+    weak("find_coordinator"),
+)
+
+
+@rule(when=lambda client: client.state in (Member.FATAL, Member.JOINING))
+def session_over(
+    core: Core, seat: Seat | None, client: Client, link: Link, scope: ConsumerScope
+) -> Iterator[tuple[Core, Seat | None, Client, Link]]:
+    """The session of a process ends that has failed for good, or whose joins are refused (110, up
+    to Kafka 4.1): only heartbeats that are accepted keep it. An ordinary check spends a fault on
+    that, or ends there.
+    """
+    if seat is None or not seat.session:
+        return
+    joins = but(link, request=Request(Kind.JOIN))
+    if client.state == Member.FATAL or refused(core, seat, joins, scope) == "stale":
+        yield without(core, seat, settles=scope.release.settles_empty), None, client, gone(link)
+
+
+def progress(spec: Spec) -> Spec:
+    """What is fair in the group, and its promises about runs alone. Raises `ScopeError` where
+    anybody sends heartbeats: no member is obliged to do anything there.
+    """
+    if spec.scope.requests == "anybody":
+        raise ScopeError(
+            "requests anybody promise nothing about progress: no member has to send any",
+            where="--progress",
+            do="take requests=members",
+        )
+    spec = attrs.evolve(spec, rules=(session_over, *spec.rules))
+    names = {r.name for r in spec.rules}
+    fair = [f for f in FAIR if names.issuperset(f.names)]
+    return attrs.evolve(spec, invariants=(), ends=(), deadlock=False, fair=fair)
