@@ -17,6 +17,7 @@ from groupcheck.model.engine import but
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import client_faults, timers
 from groupcheck.model.protocol.consumer.client import answer_arrives, request_arrives
+from groupcheck.model.protocol.consumer.java_member import Calls
 from groupcheck.model.protocol.consumer.java_rules import java_poll_timeout, waits_for_answer
 from groupcheck.model.protocol.consumer.plans import id_of, instance_of, name
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
@@ -49,6 +50,8 @@ FAULTS = (
     "callback_failure", "fail_over", "lose_response", "poll_timeout", "rebalance_timeout",
     "session_timeout", "unsubscribe",
 )  # fmt: skip
+# Weak points of the coordinator.
+AS_KAFKA_IS = ("k14", "k19", "k20", "kafka_20641")
 # How often a fault is drawn where there are both.
 FAULT = 0.12
 FAULT_RULES = frozenset(
@@ -97,7 +100,7 @@ class Group:
     """The group as the model has it."""
 
     def __init__(self, kafka: str, *, listens: bool, static_members: int) -> None:
-        given: dict[str, Any] = {**READINGS, **dict.fromkeys(("k14", "k19", "k20"), AS_KAFKA)}
+        given: dict[str, Any] = {**READINGS, **dict.fromkeys(AS_KAFKA_IS, AS_KAFKA)}
         self.scope = ConsumerScope(
             members=MEMBERS,
             partitions=PARTITIONS,
@@ -172,6 +175,10 @@ class Group:
         member = row.after[0]
         done: list[Command] = []
         if rule in (answer_arrives.name, client_faults.lose_answer.name):
+            # unsubscribe() takes what waited when it began before it returns.
+            waiting = [event.calls for event in row.client.waiting]
+            if row.client.leaving and waiting and waiting[0] != Calls.LEAVING:
+                return None
             if rule == client_faults.lose_answer.name:
                 if not waits_for_answer(link):
                     return None

@@ -62,8 +62,10 @@ def of_kafka(look: Told, client: JavaMember, scope: ConsumerScope) -> dict[str, 
     """Kafka's member as facts. `client`: the model's, which does not tell onPartitionsLost in
     unsubscribe() from onPartitionsRevoked there.
     """
-    events = (*client.waiting, *filter(None, (client.running,)))
-    leaves = any(event.calls == Calls.LEAVING for event in events)
+    asked = [event for event in look["asked"] if event["type"] != "ERROR"]
+    leaves = [event.calls == Calls.LEAVING for event in client.waiting]
+    leaves += [False] * (len(asked) - len(leaves))
+    runs = client.running is not None and client.running.calls == Calls.LEAVING
     current, target = look["current"], look["target"]
     same = current == target
     local = current is not None and target is not None
@@ -88,9 +90,9 @@ def of_kafka(look: Told, client: JavaMember, scope: ConsumerScope) -> dict[str, 
         "reconciling": look["reconciling"],
         "joined again meanwhile": look["rejoined"],
         "waiting for the application": [
-            _asked(event, leaves, scope) for event in look["asked"] if event["type"] != "ERROR"
+            _asked(event, folds, scope) for event, folds in zip(asked, leaves)
         ],
-        "callback": _called(where, leaves) if where in IN_CALLBACK else "",
+        "callback": _called(where, runs) if where in IN_CALLBACK else "",
         "knows its coordinator": look["coordinator"],
         "leaves": look["leaving"],
         "requests": [_sent(r, scope) for r in beats],

@@ -11,6 +11,8 @@ import pytest
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.consumer.comparing import ConsumerConformance
 from groupcheck.oracles.consumer.member.families import EVERY, compare
+from groupcheck.oracles.consumer.whole import STEPS
+from groupcheck.oracles.consumer.whole import compare as compare_whole
 from groupcheck.oracles.kafka.driver import shared
 
 RELEASES = ("4.2.0", "4.3.1", "4.4.0")
@@ -39,6 +41,14 @@ def test_every_row_agrees_and_every_outcome_is_executed(kafka: str) -> None:
     assert sum(tally.inputs for tally in result.tallies) > 40_000
 
 
+@pytest.mark.parametrize("kafka", ["4.3.1", *(pytest.param(v, marks=pytest.mark.night) for v in
+                                              ("4.2.0", "4.4.0"))])  # fmt: skip
+def test_whole_groups_follow_the_model(kafka: str) -> None:
+    result = compare_whole(shared(kafka), kafka, schedules=3)
+    assert [tally.differences for tally in result.tallies] == [{}] * 4
+    assert sum(tally.inputs for tally in result.tallies) == 4 * 3 * STEPS
+
+
 def test_a_bug_of_a_member_differs(capsys: pytest.CaptureFixture[str]) -> None:
     command = "conform consumer --side member --kafka 4.3.1 --max-rows 400 --json"
     assert cli.run([*command.split(), "--mutation", BUG, "--max-differences", "1"]) == 1
@@ -50,6 +60,8 @@ def test_a_bug_of_a_member_differs(capsys: pytest.CaptureFixture[str]) -> None:
     ("options", "said"),
     [
         (["--mutation", "rejoin_is_refused"], "changes the coordinator"),
+        (["--whole", "--mutation", BUG], "whole groups follow the model as it is"),
+        (["--schedules", "3"], "add --whole"),
         (["--kafka", "4.0.0"], "no member of consumer groups of Kafka 4.0.0 is executed"),
     ],
 )
