@@ -23,7 +23,7 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.terminal import say
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.simulation import admitted, lasting, simulate
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.phrases import plural
 
 FIRST = b"groupcheck.runs/1\n"
 OPTION = "--resume"
