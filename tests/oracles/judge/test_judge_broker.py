@@ -364,9 +364,11 @@ def _newest(aim: Target, look: Look) -> int:
     return look.versions(aim.announced[look.api.key]).stop - 1
 
 
+@pytest.mark.parametrize("survives", [False, True])
 def test_a_broker_that_does_not_outlive_a_request_is_told(
-    healthy: str, monkeypatch: pytest.MonkeyPatch
+    healthy: str, monkeypatch: pytest.MonkeyPatch, survives: bool
 ) -> None:
+    """What ended it was met once, and is not said to have been tried again."""
     name = "JoinGroup: no protocol at all"
     other = Look(
         LOOKS[name].api, "refused", LOOKS[name].asks, lambda *_: ["no"], code=0, is_apart=True
@@ -374,8 +376,15 @@ def test_a_broker_that_does_not_outlive_a_request_is_told(
     monkeypatch.setitem(LOOKS, name, evolve(other, about="no protocol at all", is_harsh=True))
     aim, _ = target(healthy, PLAINTEXT, None, {})
     judging = Judging(aim)
-    monkeypatch.setattr(confirming, "_answers", lambda judging: False)
+    monkeypatch.setattr(confirming, "_answers", lambda judging: survives)
+    monkeypatch.setattr(confirming, "OUTLIVED_S", 0.0)
     outlives(judging)
     found = told(judging)
-    assert [one.got for one in found.remarks if "goes_on" in one.rules] == ["the broker is gone"]
-    assert found.exit_code == 1
+    gone = [one for one in found.remarks if "goes_on" in one.rules]
+    assert [one.got for one in gone] == ([] if survives else ["the broker is gone"])
+    assert found.exit_code == 1 and {one.became for one in found.remarks} == {"breaks"}
+    assert {(one.repeated, one.again) for one in found.remarks} == {(3, 3) if survives else (0, 0)}
+    if not survives:
+        assert {one.met for one in gone} == {
+            "1 time; not tried again, because nothing answered any more"
+        }
