@@ -121,14 +121,18 @@ class Adversary(Coordinator):
         elif self._silent and request.node != LEADER:
             self._held.append(request)
         elif request.api.name == BEAT and time.monotonic() < self._late_until:
-            wait = self._late_until - time.monotonic()
-            self.server.later(wait, lambda: self.handle(request))
+            self.server.later(self._late_until - time.monotonic(), partial(self._beats, request))
         elif (code := self._instead(request)) is not None:
             request.answer(_put(request, code))
         elif self._aims_at(request):
             self._play(request)
         else:
             super().handle(request)
+
+    def _beats(self, request: Arrival) -> None:
+        """A heartbeat has waited for its answer."""
+        if not request.lost:
+            self.handle(request)
 
     def _arrives(self, request: Arrival) -> bool:
         """Did it come to a node that answers it?"""
