@@ -61,7 +61,7 @@ def confirm(
     the short schedule does not show it at leisure, the one that was met is tried. `like`: one of
     its root that has a short schedule.
     """
-    met = found.acts, found.lines
+    met = found.acts, found.lines, found.needs
     # Without any step: the group is not even made.
     if found.acts and not _short_way(judging, found, like):
         if repeats or _asks(found) > SHORT:
@@ -69,7 +69,7 @@ def confirm(
         _renew(judging, found)
     _repeat(judging, found, repeats)
     if repeats and not found.again and found.acts != met[0]:
-        found.acts, found.lines = met
+        found.acts, found.lines, found.needs = met
         _repeat(judging, found, repeats)
 
 

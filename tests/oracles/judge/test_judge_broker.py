@@ -12,12 +12,13 @@ import pytest
 from attrs import evolve
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.protocol import codes
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.coordinator import requests as served_requests
 from groupcheck.oracles.coordinator.served import coordinator
 from groupcheck.oracles.judge.broker import command, confirming, surroundings
 from groupcheck.oracles.judge.broker.confirming import confirm, outlives
-from groupcheck.oracles.judge.broker.differences import Difference
+from groupcheck.oracles.judge.broker.differences import Difference, not_refused
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
 from groupcheck.oracles.judge.broker.kinds import Kind
@@ -161,6 +162,25 @@ def test_what_does_not_repeat_at_leisure_breaks_no_rule() -> None:
     for found in judging.ledger.found.values():
         found.again = 1
     assert told(judging, TWO_STEP).exit_code == 3
+
+
+def test_a_short_schedule_that_shows_nothing_at_leisure_leaves_nothing_behind(
+    healthy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its steps nor the old versions that it needs are those of the one that was met."""
+
+    def shortened(judging: Judging, found: Found, like: Found | None) -> bool:
+        found.acts, found.needs = found.acts[-1:], ("JoinGroup v0",)
+        return True
+
+    monkeypatch.setattr(confirming, "_short_way", shortened)
+    monkeypatch.setattr(confirming, "_shows", lambda *_: False)
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    one = Difference(Kind("Empty", "JoinGroup"), ("NONE",), "silence", ("join_code",))
+    found = Found(one, TWO_STEP, LEADS, ())
+    confirm(Judging(aim), found)
+    assert (found.acts, found.needs) == (LEADS, ())
+    assert (found.repeated, found.again) == (3, 0)
 
 
 def test_a_row_that_was_not_tried_again_says_which_one_of_its_root_was(
@@ -350,6 +370,16 @@ def test_a_request_that_is_refused_with_another_code_is_found(
     # The way of the model to it is no step at all.
     assert found.again == 3 and len(found.acts) == 1
     assert found.difference.allowed == ("INVALID_GROUP_ID",)
+
+
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [(codes.UNKNOWN_MEMBER_ID, "commit_fencing"), (codes.UNKNOWN_TOPIC_OR_PARTITION, "refused")],
+)
+def test_a_commit_that_is_taken_breaks_fencing_if_its_member_is_wrong(code: int, rule: str) -> None:
+    taken = {"topics": [{"partitions": [{"errorCode": 0}]}]}
+    found = not_refused(Kind("any group", "OffsetCommit"), code, taken, "refused")
+    assert (found.got, found.rules) == ("NONE", (rule,))
 
 
 def test_every_refusal_is_of_kafka_and_leaves_the_group_as_it_is(healthy: str) -> None:
