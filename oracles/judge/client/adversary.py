@@ -19,7 +19,7 @@ from typing import Any
 from attrs import define, evolve, frozen
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.model.protocol.codes import NOT_COORDINATOR
+from groupcheck.model.protocol.codes import GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR
 from groupcheck.oracles.coordinator.group import Group, Id, Waiting
 from groupcheck.oracles.coordinator.requests import Groups
 from groupcheck.oracles.coordinator.served import REQUESTS, Coordinator, refusal
@@ -28,7 +28,6 @@ from groupcheck.oracles.judge.client.beside import BESIDE, PROTOCOLS, subscripti
 from groupcheck.oracles.judge.client.moves import (
     BEAT,
     FIND,
-    GROUP_AUTHORIZATION_FAILED,
     JOIN,
     OF_MEMBERS,
     OLD_VERSIONS,
