@@ -76,6 +76,7 @@ def run(
             f"about {seconds / 60:.0f} min of simulations; fewer --members or --replications, or a"
             " shorter --restart or --slow-message, make them fewer"
         )
+    kept = Kept.opened(resume)
     with reports(sketched(partial(_sketch, described, by))) as report:
         found = advised(
             described,
@@ -85,7 +86,7 @@ def run(
             workers=workers or cores(),
             least=LEAST_REPLICATIONS,
             report=report,
-            kept=Kept.opened(resume),
+            kept=kept,
         )
     answer(lambda: advice_document.document(found), lambda: advice_document.view(found), as_json)
     for path, writes in ((plot, advice_page.write_plot), (html, advice_page.write_html)):

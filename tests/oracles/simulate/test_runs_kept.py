@@ -139,6 +139,15 @@ def test_another_file_stays_as_it_is(
     assert cli.run(["simulate", "--members", "2", *same]) == 2
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["simulate --compare classic,classic", "curve initial-delay --set x=1", "advise --set x=1"],
+)
+def test_a_command_that_is_refused_makes_no_file(command: str, tmp_path: Path) -> None:
+    assert cli.run([*command.split(), "--resume", str(tmp_path / "runs")]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_ordinary_file_is_not_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["simulate", "--members", "2", "--resume", "/dev/full"]) == 2
     said = "--resume: /dev/full cannot be used: it is no ordinary file"
