@@ -76,7 +76,6 @@ def run(
             f"about {seconds / 60:.0f} min of simulations; fewer --members or --replications, or a"
             " shorter --restart or --slow-message, make them fewer"
         )
-    kept = Kept.opened(resume)
     with reports(sketched(partial(_sketch, described, by))) as report:
         found = advised(
             described,
@@ -86,7 +85,7 @@ def run(
             workers=workers or cores(),
             least=LEAST_REPLICATIONS,
             report=report,
-            kept=kept,
+            kept=Kept.opened(resume),
         )
     answer(lambda: advice_document.document(found), lambda: advice_document.view(found), as_json)
     for path, writes in ((plot, advice_page.write_plot), (html, advice_page.write_html)):
