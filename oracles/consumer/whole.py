@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import but
@@ -21,10 +20,11 @@ from groupcheck.model.protocol.consumer.java_member import Calls
 from groupcheck.model.protocol.consumer.java_rules import java_poll_timeout, waits_for_answer
 from groupcheck.model.protocol.consumer.plans import id_of, instance_of, name
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.oracles.consumer import facts as of_coordinator
 from groupcheck.oracles.consumer.comparing import Asked, ConsumerConformance, tallied
-from groupcheck.oracles.consumer.facts import Known
+from groupcheck.oracles.consumer.facts import Known, followed, unlike
+from groupcheck.oracles.consumer.families import READINGS as OF_COORDINATOR
 from groupcheck.oracles.consumer.member import facts as of_member
 from groupcheck.oracles.consumer.member.exploring import Place
 from groupcheck.oracles.consumer.member.rows import (
@@ -40,7 +40,7 @@ from groupcheck.oracles.consumer.member.rows import (
 )
 from groupcheck.oracles.kafka.async_member import AsyncSchedule, AsyncTranscript, Told
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.memory import ConsumerMemory, memory
+from groupcheck.oracles.kafka.memory import memory
 from groupcheck.oracles.kafka.schedule import Lost
 from groupcheck.oracles.kafka.tallied import answered
 
@@ -50,8 +50,6 @@ FAULTS = (
     "callback_failure", "fail_over", "lose_response", "poll_timeout", "rebalance_timeout",
     "session_timeout", "unsubscribe",
 )  # fmt: skip
-# Weak points of the coordinator.
-AS_KAFKA_IS = ("k14", "k19", "k20", "kafka_20641")
 # How often a fault is drawn where there are both.
 FAULT = 0.12
 FAULT_RULES = frozenset(
@@ -100,7 +98,7 @@ class Group:
     """The group as the model has it."""
 
     def __init__(self, kafka: str, *, listens: bool, static_members: int) -> None:
-        given: dict[str, Any] = {**READINGS, **dict.fromkeys(AS_KAFKA_IS, AS_KAFKA)}
+        given: dict[str, Any] = {**READINGS, **OF_COORDINATOR}
         self.scope = ConsumerScope(
             members=MEMBERS,
             partitions=PARTITIONS,
@@ -249,11 +247,8 @@ def _compared(
         if command is not LOOK:
             continue
         known, found = _facts(group, turns[number].after, known, looks, reply)
-        expected = group.expected(turns[number].after)
-        names = [n for n in {**expected, **found} if expected.get(n) != found.get(n)]
-        if names:
-            unlike = {n: (expected.get(n), found.get(n)) for n in names}
-            return Walked(turns[: number + 1], number, unlike)
+        if differs := unlike(group.expected(turns[number].after), found):
+            return Walked(turns[: number + 1], number, differs)
     return Walked(turns, len(turns), {})
 
 
@@ -262,14 +257,7 @@ def _facts(
 ) -> tuple[list[Known], dict[str, Any]]:
     """Kafka's group as facts, and what is known of its processes now."""
     now = memory(reply["memory"])
-    if isinstance(now, ConsumerMemory):
-        there = {m.member: m for m in now.members}
-        known = [
-            attrs.evolve(k, epoch=m.epoch, previous=m.previous_epoch)
-            if (m := there.get(k.id)) is not None and m.epoch > 0
-            else k
-            for k in known
-        ]
+    known = followed(known, now)
     found = dict(of_coordinator.of_kafka(now, known, group.scope, reply["now"]))
     for i, look in looks.items():
         mine = of_member.of_kafka(look, group.part(state, "client", i), group.scope)
