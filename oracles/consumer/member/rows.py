@@ -84,13 +84,13 @@ def application_subscribes_to_one(client: JavaMember, scope: ConsumerScope) -> I
 SURROUNDINGS = (anything_is_answered, connection_breaks)
 # Rules that no row executes, and no whole group -> why.
 APART: Mapping[str, str] = {
-    java_rules.application_closes.name: "close() is one call, in which both threads take several steps.",
+    java_rules.application_closes.name: "close() is one call of many steps.",
     java_rules.commit_ends.name: "Nothing is committed where nobody consumes.",
 }
 # Outcomes that no row has -> why.
 NEVER: Mapping[str, str] = {
     "application_polls:dropped": "A member that is mended does so.",
-    "java_callback_returns:closed": "close() is one call, in which both threads take several steps.",
+    "java_callback_returns:closed": "close() is one call of many steps.",
 }
 
 
