@@ -86,7 +86,7 @@ def no_two_consume_one_partition(
 def member_at_its_target_has_nothing_of_others(
     core: Core, a: Annotated[int, "at_target[i]"], b: Annotated[int, "to_get[j]"]
 ) -> bool:
-    """A member at the epoch of the target has nothing that is in the target of another one."""
+    """A member at the epoch of the target has nothing that is in another member's target."""
     return core.pending or not a & b
 
 
@@ -96,7 +96,7 @@ def member_at_its_target_has_nothing_of_others(
     broken="a record says of a partition that it is assigned, and to be revoked",
 )
 def record_makes_sense(seat: Seat | None, scope: ConsumerScope) -> bool:
-    """What a record assigns it does not revoke, and all of it are partitions that there can be."""
+    """No record of a member assigns a partition and revokes it, or names one that cannot exist."""
     if seat is None:
         return True
     known = not (seat.owned | seat.target | seat.topics) & ~scope.everything
