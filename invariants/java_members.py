@@ -112,7 +112,7 @@ def unsubscribe_runs_its_callback(client: JavaMember) -> bool:
 
     Why: what follows the callback unsubscribes, from the next subscription, too.
     """
-    return client.leaving or not _asked(client, Calls.LEAVING)
+    return client.unsubscribing or not _asked(client, Calls.LEAVING)
 
 
 @invariant(
