@@ -84,8 +84,8 @@ def application_subscribes_to_one(client: JavaMember, scope: ConsumerScope) -> I
 SURROUNDINGS = (anything_is_answered, connection_breaks)
 # Rules that no row executes -> why.
 APART: Mapping[str, str] = {
-    java_rules.application_closes.name: "close() is one call; neither rows nor whole groups execute it.",
-    java_rules.commit_ends.name: "A commit needs positions; neither rows nor whole groups have them.",
+    java_rules.application_closes.name: "close() is one call; rows and whole groups lack it.",
+    java_rules.commit_ends.name: "A commit needs positions; rows and whole groups lack them.",
 }
 # Outcomes that no row has -> why.
 NEVER: Mapping[str, str] = {
