@@ -113,7 +113,7 @@ def unsubscribe_runs_its_callback(client: JavaMember) -> bool:
     Why: after the callback the member leaves. By then the application may have subscribed again,
     and that subscription would end.
     """
-    return client.leaving or not _asked(client, Calls.LEAVING)
+    return client.unsubscribing or not _asked(client, Calls.LEAVING)
 
 
 @invariant(

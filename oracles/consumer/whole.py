@@ -16,12 +16,7 @@ from groupcheck.model.engine import but
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import client_faults, timers
 from groupcheck.model.protocol.consumer.client import answer_arrives, request_arrives
-from groupcheck.model.protocol.consumer.java_member import Calls
-from groupcheck.model.protocol.consumer.java_rules import (
-    application_unsubscribes,
-    java_poll_timeout,
-    waits_for_answer,
-)
+from groupcheck.model.protocol.consumer.java_rules import java_poll_timeout, waits_for_answer
 from groupcheck.model.protocol.consumer.plans import id_of, instance_of, name
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
@@ -41,6 +36,7 @@ from groupcheck.oracles.consumer.member.rows import (
     commands_of,
     one_at_a_time,
     part,
+    returns,
 )
 from groupcheck.oracles.kafka.async_member import AsyncSchedule, AsyncTranscript, Told
 from groupcheck.oracles.kafka.driver import Driver
@@ -174,19 +170,14 @@ class Group:
         if rule == request_arrives.name:
             return ({"op": "deliver", "i": me},)
         row = MemberRow(self._alone(before, me), fired, self._alone(after, me))
-        member = row.after[0]
         done: list[Command] = []
         if rule in (answer_arrives.name, client_faults.lose_answer.name):
-            # unsubscribe() takes what waited when it began before it returns.
-            waiting = [event.calls for event in row.client.waiting]
-            if row.client.leaving and waiting and waiting[0] != Calls.LEAVING:
-                return None
             if rule == client_faults.lose_answer.name:
                 if not waits_for_answer(link):
                     return None
                 done.append({"op": "lose"})
             done.append(part("network"))
-            if row.client.leaving and not member.leaving and member.running is None:
+            if returns(row):
                 done.append({"op": "look again"})
         elif rule in COORDINATOR or not one_at_a_time(row):
             return None

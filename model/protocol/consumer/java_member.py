@@ -107,6 +107,8 @@ class JavaMember:
     known: bool = True
     # The application waits in unsubscribe() for the end of the membership.
     leaving: bool = False
+    # That has come, and unsubscribe() has yet to take what waited when it began before it returns.
+    takes: bool = False
     # It has an epoch, although it joins (of an answer without an assignment: K23); and while it
     # prepares to leave, unless it has unsubscribed before it had one.
     adopted: bool = False
@@ -122,6 +124,11 @@ class JavaMember:
     def sends(self) -> bool:
         """Does it send one as soon as none is on its way?"""
         return self.beats and self.known
+
+    @property
+    def unsubscribing(self) -> bool:
+        """Is its application in unsubscribe()? A callback that runs there may be the last of it."""
+        return self.leaving or self.takes
 
     @property
     def holds(self) -> int:
@@ -178,11 +185,19 @@ class JavaMember:
 
     def unanswered(self) -> JavaMember:
         """Its connection broke with a heartbeat on it, or the answer came too late."""
-        waits = self.leaving and self.state != Member.UNSUBSCRIBED
-        return but(self.forgotten(), known=False, leaving=waits)
+        member = but(self.forgotten(), known=False)
+        return unsubscribe_ends(member) if self.state == Member.UNSUBSCRIBED else member
 
 
 # ----------------------------------------------------------------------------- out of the group
+
+
+def unsubscribe_ends(member: JavaMember) -> JavaMember:
+    """What unsubscribe() waits for has come. It returns, but for what waited when it began."""
+    if not member.unsubscribing:
+        return member
+    takes = member.waiting != () and member.waiting[0].calls != Calls.LEAVING
+    return but(member, leaving=False, takes=takes)
 
 
 def _without_current(member: JavaMember) -> JavaMember:
@@ -228,8 +243,8 @@ def fenced(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     """The coordinator does not know it, or not its epoch (transitionToFenced)."""
     waits = scope.k25 == MENDED
     if member.state == Member.PREPARE_LEAVING:
-        gone = _without_current(member)
-        return but(gone, state=Member.UNSUBSCRIBED, leaving=waits, adopted=False)
+        gone = but(_without_current(member), state=Member.UNSUBSCRIBED, adopted=False)
+        return but(gone, leaving=True) if waits else unsubscribe_ends(gone)
     # From STALE and FATAL Java has no such transition; the exception is swallowed.
     if member.state in (Member.UNSUBSCRIBED, Member.STALE, Member.FATAL):
         return member
@@ -239,9 +254,10 @@ def fenced(member: JavaMember, scope: ConsumerScope) -> JavaMember:
 def failed(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     """The coordinator refuses it for good (transitionToFatal)."""
     if member.state == Member.UNSUBSCRIBED and member.leaving:
-        return but(member, state=Member.FATAL, leaving=False)
+        return unsubscribe_ends(but(member, state=Member.FATAL))
     if member.state == Member.PREPARE_LEAVING:
-        return but(member, state=Member.FATAL, leaving=scope.k25 == MENDED)
+        member = but(member, state=Member.FATAL)
+        return but(member, leaving=True) if scope.k25 == MENDED else unsubscribe_ends(member)
     if member.state in (Member.STALE, Member.FENCED):
         return member
     return _losing(member, Member.FATAL, scope)
@@ -330,6 +346,9 @@ def revoked(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     member = but(member, taking=but(taking, phase=Phase.ASSIGN))
     if scope.java_release.applies_in_poll:
         return but(member, waiting=(*member.waiting, event))
+    if not member.subscribed | member.pattern:
+        # K25 has unsubscribed it: SubscriptionState takes no assignment, which ends it in Java.
+        return _aborted(member)
     member = applied(member)
     if scope.listens:
         return but(member, waiting=(*member.waiting, event))

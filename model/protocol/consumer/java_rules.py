@@ -38,6 +38,7 @@ from groupcheck.model.protocol.consumer.java_member import (
     revoked,
     stale,
     taken,
+    unsubscribe_ends,
 )
 from groupcheck.model.protocol.consumer.messages import Answer, Kind, Link, Request, Tag
 from groupcheck.model.protocol.consumer.scope import MENDED, ConsumerScope
@@ -79,7 +80,7 @@ def _before(link: Link) -> Link:
     when=lambda client: (
         client.state == Member.UNSUBSCRIBED
         and not client.updated
-        and not client.leaving
+        and not client.unsubscribing
         and client.running is None
     )
 )
@@ -101,7 +102,9 @@ def application_subscribes(client: JavaMember, scope: ConsumerScope) -> Iterator
     "assigned",
     "dropped",
     when=lambda client: (
-        client.running is None and not client.leaving and client.subscribed | client.pattern != 0
+        client.running is None
+        and not client.unsubscribing
+        and client.subscribed | client.pattern != 0
     ),
 )
 def application_polls(client: JavaMember, scope: ConsumerScope) -> Iterator[tuple[str, JavaMember]]:
@@ -136,7 +139,7 @@ def _begun(member: JavaMember, event: Event, scope: ConsumerScope) -> tuple[str,
 @rule(
     "called",
     "skipped",
-    when=lambda client: client.leaving and client.running is None and client.waiting != (),
+    when=lambda client: client.unsubscribing and client.running is None and client.waiting != (),
 )
 def unsubscribe_goes_on(
     client: JavaMember, scope: ConsumerScope
@@ -146,6 +149,7 @@ def unsubscribe_goes_on(
     """
     event, *rest = client.waiting
     member = but(client, waiting=tuple(rest))
+    member = unsubscribe_ends(member) if client.takes else member
     if event.calls == Calls.ASSIGNED and scope.java_release.applies_in_poll:
         yield "skipped", but(member, taking=None)
     else:
@@ -156,16 +160,16 @@ def _gone(member: JavaMember) -> JavaMember:
     """It has given up everything and sends its last heartbeat, if it knows its coordinator and was
     not fenced meanwhile (clearAssignmentAndLeaveGroup).
     """
-    member = but(cleared(member), subscribed=0, pattern=0, told=False, leaving=False)
-    member = but(member, adopted=False)
+    member = but(cleared(member), subscribed=0, pattern=0, told=False, adopted=False)
     if member.state in (Member.UNSUBSCRIBED, Member.FATAL):
-        return member
+        return but(member, leaving=False)
     if member.state != Member.PREPARE_LEAVING:
         # It has joined again since (K25). Java has no such transition; the exception is swallowed.
-        return but(member, ended=True)
-    sends = member.known
-    member = but(member, state=Member.UNSUBSCRIBED, leaving=sends)
-    return but(member, said=True, full=False, told=True) if sends else member
+        return but(member, leaving=False, ended=True)
+    member = but(member, state=Member.UNSUBSCRIBED)
+    if not member.known:
+        return unsubscribe_ends(member)
+    return but(member, said=True, full=False, told=True)
 
 
 @rule(
@@ -281,7 +285,7 @@ def java_hears(
         out = label in ("fenced", "fatal")
         yield label, member, but(link, tag=Tag.OLD) if out else link
     elif answer.last:
-        yield "left", but(client, leaving=False), link
+        yield "left", unsubscribe_ends(client), link
     elif client.beats:
         yield "well", _heard(client, answer), but(link, tag=answer.tag)
     else:
@@ -314,7 +318,7 @@ def _refused(member: JavaMember, code: int, scope: ConsumerScope) -> tuple[str, 
     else:
         stays = member.state in (Member.STALE, Member.FENCED)
         label, member = "ignored" if stays else "fatal", failed(member, scope)
-    return label, but(member, leaving=False) if out else member
+    return label, unsubscribe_ends(member) if out else member
 
 
 # ---------------------------------------------------------------------------------------- faults

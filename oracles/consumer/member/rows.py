@@ -72,7 +72,7 @@ def connection_breaks(client: JavaMember, link: Link) -> Iterator[tuple[JavaMemb
     when=lambda client: (
         client.state == Member.UNSUBSCRIBED
         and not client.updated
-        and not client.leaving
+        and not client.unsubscribing
         and client.running is None
     )
 )
@@ -84,13 +84,13 @@ def application_subscribes_to_one(client: JavaMember, scope: ConsumerScope) -> I
 SURROUNDINGS = (anything_is_answered, connection_breaks)
 # Rules that no row executes, and no whole group -> why.
 APART: Mapping[str, str] = {
-    java_rules.application_closes.name: "close() is one call of many steps.",
-    java_rules.commit_ends.name: "Nothing is committed where nobody consumes.",
+    java_rules.application_closes.name: "close() is one call; rows and whole groups lack it.",
+    java_rules.commit_ends.name: "A commit needs positions; rows and whole groups lack them.",
 }
 # Outcomes that no row has -> why.
 NEVER: Mapping[str, str] = {
     "application_polls:dropped": "A member that is mended does so.",
-    "java_callback_returns:closed": "close() is one call of many steps.",
+    "java_callback_returns:closed": "No row executes close().",
 }
 
 
@@ -189,11 +189,16 @@ def commands_of(row: MemberRow, scope: ConsumerScope) -> tuple[Command, ...]:
     """What the real member is told, so that just this happens to it."""
     rule_name, _, label = row.fired[0].partition(":")
     done = [*_steps(rule_name, label, row, scope)]
-    after: JavaMember = row.after[0]
-    left = (row.client.leaving or rule_name == UNSUBSCRIBES) and not after.leaving
-    if left and after.running is None:
+    if returns(row):
         done.append({"op": "look again"})
     return tuple(done)
+
+
+def returns(row: MemberRow) -> bool:
+    """Does unsubscribe() return, when it looks again whether it may?"""
+    after: JavaMember = row.after[0]
+    began = row.client.unsubscribing or row.fired[0].startswith(UNSUBSCRIBES)
+    return began and not after.unsubscribing and after.running is None
 
 
 def _steps(rule_name: str, label: str, row: MemberRow, scope: ConsumerScope) -> Iterator[Command]:
@@ -279,9 +284,8 @@ HEARTBEAT = (part("heartbeat"), part("send"))
 
 
 def one_at_a_time(row: MemberRow) -> bool:
-    """Can it be executed as one step? The application takes all that waits in one go, and
-    unsubscribe() does not return before it has taken what waited when it began. So rows are only
-    those with one event at most. Requests that pile up are cut off.
+    """Can it be executed as one step? The application takes all that waits in one go. So
+    rows are only those with one event at most. Requests that pile up are cut off.
     """
     rule_name = row.fired[0].partition(":")[0]
     client, after = row.client, row.after[0]
@@ -292,10 +296,6 @@ def one_at_a_time(row: MemberRow) -> bool:
         return waiting <= 1
     if rule_name == UNSUBSCRIBES and waiting:
         return after.waiting == client.waiting and bool(after.leaving)
-    if client.leaving and waiting:
-        goes_on = rule_name == java_rules.unsubscribe_goes_on.name
-        began_before = client.waiting[0].calls != Calls.LEAVING
-        if waiting > 1 or (began_before and not goes_on):
-            return False
-        return rule_name != java_rules.java_callback_returns.name
+    if client.unsubscribing and waiting:
+        return waiting == 1 and rule_name != java_rules.java_callback_returns.name
     return True

@@ -23,7 +23,11 @@ from groupcheck.model.protocol.consumer.java_member import (
     given,
     reconciling,
 )
-from groupcheck.model.protocol.consumer.java_rules import java_hears
+from groupcheck.model.protocol.consumer.java_rules import (
+    application_subscribes,
+    java_hears,
+    unsubscribe_goes_on,
+)
 from groupcheck.model.protocol.consumer.messages import Answer, Kind, Link
 from groupcheck.model.protocol.consumer.rules import spec
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
@@ -47,23 +51,23 @@ def check(**fields: Any) -> Verdict:
 @pytest.mark.parametrize(
     ("fields", "states", "transitions", "depth"),
     [
-        ({"members": 2, "any_faults": 1}, 17_799, 76_685, 29),
-        ({"members": 2, "any_faults": 1, **PHASED}, 32_945, 142_795, 34),
+        ({"members": 2, "any_faults": 1}, 17_591, 76_105, 29),
+        ({"members": 2, "any_faults": 1, **PHASED}, 32_705, 142_115, 34),
         pytest.param(
             {"members": 2, "any_faults": 1, "kafka": "4.2.0", **PHASED},
-            33_635,
-            146_099,
+            33_463,
+            145_259,
             34,
             marks=pytest.mark.night,
         ),
         pytest.param(
             {"members": 2, "any_faults": 1, "auto_commit": True, **PHASED},
-            50_413,
-            208_667,
+            50_119,
+            207_865,
             38,
             marks=pytest.mark.night,
         ),
-        ({"members": 1, "any_faults": 2, **EXPLICIT, **PHASED}, 4_663, 13_284, 30),
+        ({"members": 1, "any_faults": 2, **EXPLICIT, **PHASED}, 4_645, 13_259, 30),
     ],
     ids=str,
 )
@@ -176,6 +180,23 @@ def test_a_group_that_is_gone_ends_a_leave(kafka: str, state: Member) -> None:
     assert (after.state, after.leaving) == (state, False)
 
 
+@pytest.mark.parametrize(
+    ("kafka", "label", "running"),
+    [("4.3.1", "skipped", None), ("4.2.0", "called", Event(Calls.ASSIGNED, 1))],
+)
+def test_unsubscribe_takes_what_waited_before_it_returns(
+    kafka: str, label: str, running: Event | None
+) -> None:
+    scope = ConsumerScope(java=True, kafka=kafka, **PHASED)
+    waits = JavaMember(leaving=True, waiting=(Event(Calls.ASSIGNED, 1),))
+    answered = heard(waits, Answer(last=True), kafka=kafka, **PHASED)[1]
+    assert (answered.leaving, answered.unsubscribing) == (False, True)
+    assert application_subscribes.guard is not None
+    assert not application_subscribes.guard.allows((), answered)
+    [(done, after)] = unsubscribe_goes_on.call(answered, scope)
+    assert (done, after.unsubscribing, after.running) == (label, False, running)
+
+
 @pytest.mark.parametrize("state", [Member.STALE, Member.FATAL])
 @pytest.mark.parametrize("code", [0, 25])
 def test_who_is_out_for_good_or_for_now_follows_no_answer(state: Member, code: int) -> None:
@@ -216,6 +237,12 @@ def test_a_revocation_begins_in_a_poll_since_4_3() -> None:
         polled = reconciling(loses, scope, polls=True)
         assert polled.taking == Reconciliation(1, gone=2, phase=Phase.REVOKE)
         assert polled.waiting == (Event(Calls.REVOKED, 2),) and polled.paused == 2
+
+
+def test_a_member_that_k25_has_unsubscribed_takes_no_assignment() -> None:
+    """SubscriptionState throws, and Kafka 4.2 begins anew in each round."""
+    left = given(JavaMember(Member.RECONCILING, ended=True), 0)
+    assert reconciling(left, ConsumerScope(java=True, kafka="4.2.0", **PHASED), polls=False) == left
 
 
 def test_a_join_carries_everything_and_a_plain_heartbeat_nothing() -> None:
