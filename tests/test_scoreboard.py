@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 import scoreboard
+
+from groupcheck.oracles.judge.broker.rules import RULES as OF_BROKERS
 
 
 def test_a_later_commit_judges_anew_and_shows_the_newest_of_the_others(
@@ -16,9 +19,9 @@ def test_a_later_commit_judges_anew_and_shows_the_newest_of_the_others(
 
     def judges(into: Path, side: str, name: str) -> str:
         judged.append((into.name, name))
-        verdict = (
-            f'{{"subject": "{name}", "verdict": "at {into.name}", "rules": [], "differs": []}}'
-        )
+        rule = {"name": "timers", "verdict": "breaks"}
+        about = {"subject": name, "verdict": f"at {into.name}", "rules": [rule], "differs": []}
+        verdict = json.dumps(about)
         scoreboard.place(into, side, name).write_text(verdict)
         return "keeps"
 
@@ -39,10 +42,14 @@ def test_a_later_commit_judges_anew_and_shows_the_newest_of_the_others(
     os.utime(folder / "one" / "broker-tansu.json", (1, 1))
     page = run("two", "--only", "kafka")
     assert judged[2:] == [("two", "kafka")]
-    assert "| kafka | kafka | at two |" in page and "| tansu | tansu | at one |" in page
+    # Rules that are newer than a document are not judged.
+    older = (
+        f"| tansu | tansu | 1970-01-01 | at one | 0 | 1 | 0 | {len(OF_BROKERS) - 1} | `timers` |"
+    )
+    assert "| at two |" in page and older in page
     run("two")
     assert judged[3:] == [("two", "tansu")]
     run("two-dirty")
     run("two-dirty")
     assert [at for at, _ in judged[4:]] == ["two-dirty"] * 4
-    assert "| tansu | tansu | at two-dirty |" in run("two-dirty", "--table")
+    assert run("two-dirty", "--table").count("| at two-dirty |") == 2

@@ -16,8 +16,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from groupcheck.oracles.judge.broker.rules import RULES as OF_BROKERS
+from groupcheck.oracles.judge.client.rules import RULES as OF_CLIENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "judge" / "scoreboard.md"
@@ -35,7 +39,9 @@ LIBRARIES = (
     "krafka",
 )
 CHANGED = "-dirty"  # of the commit of a checkout in which files were changed
+RULES = {"broker": [r.name for r in OF_BROKERS], "client": [r.name for r in OF_CLIENTS]}
 LIMIT_S = 1_800  # the first use installs what is judged
+Document = Mapping[str, Any]
 HEAD = """\
 # Scoreboard
 
@@ -45,8 +51,10 @@ promises of the group protocol each of them kept and broke when it was judged la
 `make nightly NIGHTLY="--only scoreboard"` judges each broker and each client library that can be
 had as a package, with default options, and writes this page from what they print. Apache Kafka's
 broker and its Java client are the controls. A rule is *broken* if its shortest schedule shows it
-three times of three and Kafka's own does otherwise, or if it was shown on Apache Kafka itself;
-*unsteady* is what showed less often. What a short run does not reach says nothing.
+three times of three and Kafka's own does otherwise, if it was shown on Apache Kafka itself, or if
+a broker has ended; *unsteady* is what showed less often. What a short run does not reach says
+nothing. Each row is what was found on the day that it names: a rule that is newer than that run is
+*not judged*, and one whose sentence has changed since was judged as it stood then.
 
 [How brokers are judged](your_broker.md) and [how clients are judged](your_client.md) explain the
 rules; [Findings](../../FINDINGS.md) has each defect with its evidence.
@@ -95,21 +103,22 @@ def judged(folder: Path, side: str, name: str) -> str:
     return str(json.loads(ended.stdout)["verdict"])
 
 
-def table(side: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def table(side: str, found: Mapping[str, Document]) -> Iterator[str]:
     """One row for each. `found`: name -> its document."""
     columns = ("keeps", "breaks", "unsteady", "not_judged")
     titles = " | ".join(columns).replace("_", " ")
-    yield f"| {side} | version | verdict | {titles} | broken |"
-    yield "|---|---|---|" + "---:|" * len(columns) + "---|"
+    yield f"| {side} | version | judged | verdict | {titles} | broken |"
+    yield "|---|---|---|---|" + "---:|" * len(columns) + "---|"
     for name, one in found.items():
-        rules = one["rules"]
-        counts = [sum(rule["verdict"] == column for rule in rules) for column in columns]
-        broken = ", ".join(f"`{r['name']}`" for r in rules if r["verdict"] == "breaks") or "none"
-        numbers = " | ".join(map(str, counts))
-        yield f"| {name} | {one['subject']} | {one['verdict']} | {numbers} | {broken} |"
+        became = {rule["name"]: rule["verdict"] for rule in one["rules"]}
+        of_today = [became.get(rule, "not_judged") for rule in RULES[side]]
+        numbers = " | ".join(str(of_today.count(column)) for column in columns)
+        broken = ", ".join(f"`{r}`" for r, verdict in became.items() if verdict == "breaks")
+        about = f"{one['subject']} | {one['day']} | {one['verdict']}"
+        yield f"| {name} | {about} | {numbers} | {broken or 'none'} |"
 
 
-def harm(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def harm(found: Iterable[Document]) -> Iterator[str]:
     """What was shown on Apache Kafka itself."""
     for one in found:
         for remark in one["differs"]:
@@ -117,11 +126,17 @@ def harm(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"- {one['subject']}: {remark['detail']}."
 
 
+def read(file: Path) -> Document:
+    """A document, with the day on which it was written."""
+    day = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
+    return {**json.loads(file.read_text()), "day": day}
+
+
 def page(folder: Path) -> str:
     """The page, from the documents that are there."""
     known = {
         side: {
-            name: json.loads(document.read_text())
+            name: read(document)
             for name in names
             if (document := newest(folder, side, name)) is not None
         }
@@ -135,10 +150,9 @@ def page(folder: Path) -> str:
         *dict.fromkeys(harm(known["client"].values())),
         "",
     ]
-    every = [one for found in known.values() for one in found.values()]
-    rules = {rule["name"]: rule for one in every for rule in one["rules"]}
     lines += ["## Rules\n", "| rule | what must be true | source |", "|---|---|---|"]
-    lines += [f"| `{r['name']}` | {r['sentence']} | {r['source']} |" for r in rules.values()]
+    lines += [f"| `{r.name}` | {r.sentence} | {r.source} |" for r in OF_BROKERS]
+    lines += [f"| `{r.name}` | {r.words} | {r.source} |" for r in OF_CLIENTS]
     return "\n".join(lines) + "\n"
 
 

@@ -40,7 +40,7 @@ from groupcheck.oracles.wire.security import PLAINTEXT, Security
 AGAIN_SCHEMA = "groupcheck.again/1"
 QUICK_S, FULL_S = 20.0, 300.0
 EXPLORING = 0.6  # of the time; the rest is for repetitions
-# How much longer the repetitions of one difference of each root may take, if there are some.
+# How much longer the repetitions, and the search for short schedules, may take.
 LONGER_S = 60.0
 THREADS = 4  # and as many again for groups that wait
 SLOWER = 3  # so many times more, if rounds are waited for most of the time

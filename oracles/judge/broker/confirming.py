@@ -61,7 +61,7 @@ def confirm(
     the short schedule does not show it at leisure, the one that was met is tried. `like`: one of
     its root that has a short schedule.
     """
-    met = found.acts, found.lines
+    met = found.acts, found.lines, found.needs
     # Without any step: the group is not even made.
     if found.acts and not _short_way(judging, found, like):
         if repeats or _asks(found) > SHORT:
@@ -69,7 +69,7 @@ def confirm(
         _renew(judging, found)
     _repeat(judging, found, repeats)
     if repeats and not found.again and found.acts != met[0]:
-        found.acts, found.lines = met
+        found.acts, found.lines, found.needs = met
         _repeat(judging, found, repeats)
 
 
@@ -103,24 +103,29 @@ def outlives(judging: Judging) -> None:
         spoken = look.versions(target.announced.get(look.api.key, range(0)))
         for version in dict.fromkeys([*spoken[:1], *spoken[-1:]]):
             walk = judging.again(ONE_STEP, [Act("look", look.name, -1, version)])
+            is_gone = bool(walk.met.differences) and _ends(judging)
+            if is_gone:
+                kind = look.kind(walk.worlds[0])
+                allowed, rules = ("a broker that goes on",), ("goes_on",)
+                walk.note(Difference(kind, allowed, "the broker is gone", rules))
             judging.ledger.note(ONE_STEP, walk.met)
-            if not walk.met.differences:
-                continue
-            until = time.monotonic() + OUTLIVED_S
-            while (answers := _answers(judging)) and time.monotonic() < until:
-                time.sleep(0.2)
-            kind = look.kind(walk.worlds[0])
-            if not answers:
-                gone = Difference(
-                    kind, ("a broker that goes on",), "the broker is gone", ("goes_on",)
-                )
-                walk.note(gone)
-                judging.ledger.note(ONE_STEP, walk.met)
             for difference, _, _ in walk.met.differences:
-                one = judging.ledger.found[difference]
-                one.repeated = one.again = 1
-            if not answers:
+                found = judging.ledger.found[difference]
+                found.is_final = is_gone
+                if not is_gone:
+                    _repeat(judging, found, REPEATS)
+            if is_gone:
                 return
+
+
+def _ends(judging: Judging) -> bool:
+    """Does the broker end within the time that it may take for it?"""
+    until = time.monotonic() + OUTLIVED_S
+    while is_there := _answers(judging):
+        if time.monotonic() >= until:
+            break
+        time.sleep(0.2)
+    return not is_there
 
 
 def _answers(judging: Judging) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from groupcheck.model.protocol.codes import name_of
+from groupcheck.model.protocol.codes import UNKNOWN_TOPIC_OR_PARTITION, name_of
 from groupcheck.oracles.judge.broker.kinds import Kind
 from groupcheck.oracles.judge.following.worlds import (
     CLOSED,
@@ -85,10 +85,12 @@ def not_answered(kind: Kind, answers: Mapping[int, Answered], number: int) -> Di
 
 
 def not_refused(kind: Kind, code: int, answer: Mapping[str, Any], rule: str) -> Difference:
-    """A request that is not refused with this code."""
+    """A request that is not refused with this code. A commit that is taken although its member or
+    its generation is wrong breaks what generations are for.
+    """
     got = code_of(answer)
-    accepted = not got and kind.name == "OffsetCommit"
-    rules = ("commit_fencing",) if accepted else (rule,)
+    taken = not got and kind.name == "OffsetCommit" and code != UNKNOWN_TOPIC_OR_PARTITION
+    rules = ("commit_fencing",) if taken else (rule,)
     return Difference(kind, (word_of(code),), word_of(got), rules)
 
 

@@ -286,25 +286,17 @@ class Judging:
         """
         if walk.profile.waits:
             return False
-        ledger = self.ledger
-        some = [
-            look
-            for look in walk.looks()
-            if not look.is_harsh
-            and ledger.wanted(walk.profile, kind := look.kind(walk.worlds[0]))
-            and not ledger.muted(walk.profile, kind)
-        ]
+        ledger, profile = self.ledger, walk.profile
+        kinds = {one: one.kind(walk.worlds[0]) for one in walk.looks() if not one.is_harsh}
+        some = [one for one, kind in kinds.items() if ledger.wanted(profile, kind)]
         if rng.random() > LOOKS_APART:
-            some = [look for look in some if not look.is_apart]
+            some = [one for one in some if not one.is_apart]
         if not some:
             return False
-        sought = {
-            look.name: ledger.sought[wanted_of(walk.profile, look.kind(walk.worlds[0]))]
-            for look in some
-        }
-        look = rng.choice([one for one in some if sought[one.name] == min(sought.values())])
+        sought = {one: ledger.sought[wanted_of(profile, kinds[one])] for one in some}
+        look = rng.choice([one for one in some if sought[one] == min(sought.values())])
         with ledger.lock:
-            ledger.sought[wanted_of(walk.profile, look.kind(walk.worlds[0]))] += 1
+            ledger.sought[wanted_of(profile, kinds[look])] += 1
         spoken = look.versions(self.target.announced[look.api.key])
         walk.look(look, self._untried(look.api.name, list(spoken), rng))
         return True

@@ -43,6 +43,7 @@ def remark_of(found: Found, known: Mapping[str, str]) -> Remark:
         times=found.times,
         repeated=found.repeated,
         again=found.again,
+        is_final=found.is_final,
         known=next((known[name] for name in names if name in known), ""),
     )
 

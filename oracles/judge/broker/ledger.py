@@ -39,6 +39,8 @@ class Found:
     # Of the careful repetitions: how many there were, and how many showed it again.
     repeated: int = 0
     again: int = 0
+    # The broker was gone then, so nothing could be tried again.
+    is_final: bool = False
     # Old versions without which it does not show: `JoinGroup v0`.
     needs: tuple[str, ...] = ()
 

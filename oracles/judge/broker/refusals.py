@@ -41,7 +41,7 @@ from groupcheck.traces.messages.apis import Api, api
 from groupcheck.traces.messages.message_bytes import NEVER
 
 LONGEST_MS = (1 << 31) - 1  # Kafka takes half an hour (group.max.session.timeout.ms)
-SHORT_NAMES = 9  # of OffsetCommit: a group that is not there is 69, before it was 22
+NO_GROUP_SAID = 9  # of OffsetCommit: a group that is not there is 69, before it was 22
 OTHER = "groupcheck-other"  # a protocol, a protocol type, an instance that no member has
 Asks = Callable[[str, World, int], dict[str, Any]]
 
@@ -140,7 +140,7 @@ WHATEVER_THE_GROUP = (
         _to_no_group,
         is_apart=True,
         oldest=1,
-        newest=SHORT_NAMES - 1,
+        newest=NO_GROUP_SAID - 1,
     ),
     _look(
         OFFSET_COMMIT,
@@ -148,7 +148,7 @@ WHATEVER_THE_GROUP = (
         GROUP_ID_NOT_FOUND,
         _to_no_group,
         is_apart=True,
-        oldest=SHORT_NAMES,
+        oldest=NO_GROUP_SAID,
         newest=TOPIC_IDS - 1,
     ),
     _look(

@@ -221,7 +221,7 @@ def _session(asking: Asking, settings: Mapping[str, str]) -> int:
         values = joining(said, timeouts=Timeouts(session_ms, session_ms))
         group = f"groupcheck-session-{time.time_ns()}"
         answer = asking.ask(JOIN_GROUP, {"groupId": group, **values})
-        if answer is not None and answer["errorCode"] in (0, 79):
+        if answer is not None and answer["errorCode"] in (0, MEMBER_ID_REQUIRED):
             gone = {"memberId": answer["memberId"], "groupInstanceId": None}
             asking.ask(LEAVE_GROUP, {"groupId": group, **gone, "members": [gone]})
             return session_ms

@@ -152,7 +152,11 @@ class Walk:
         number = self._send(Wire(JOIN_GROUP, version, values, "makes the group"))
         answer = self._gather(self._pace.patience_s, number).get(number)
         self.transcript.told({number: answer} if answer is not None else {})
-        if not isinstance(answer, dict) or answer["errorCode"] != 79 or not answer["memberId"]:
+        if (
+            not isinstance(answer, dict)
+            or answer["errorCode"] != MEMBER_ID_REQUIRED
+            or not answer["memberId"]
+        ):
             got = "silence" if answer is None else word_of(seen(answer)[0])
             raise Differs(Difference(NO_GROUP, ("MEMBER_ID_REQUIRED",), got, ("join_code",)))
         gone = answer["memberId"]
@@ -225,9 +229,7 @@ class Walk:
         same = all(end.world.memory == w.memory for end in ways for w in self.worlds)
         error = seen(answers[number])[0] if number in answers else 0
         if same and set(answers) == {number} and error > 0:
-            self.met.differences.append(
-                (difference, tuple(self.acts), tuple(self.transcript.lines))
-            )
+            self.note(difference)
             return True
         raise Differs(difference)
 

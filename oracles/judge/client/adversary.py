@@ -19,7 +19,7 @@ from typing import Any
 from attrs import define, evolve, frozen
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.model.protocol.codes import NOT_COORDINATOR
+from groupcheck.model.protocol.codes import GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR
 from groupcheck.oracles.coordinator.group import Group, Id, Waiting
 from groupcheck.oracles.coordinator.requests import Groups
 from groupcheck.oracles.coordinator.served import REQUESTS, Coordinator, refusal
@@ -28,7 +28,6 @@ from groupcheck.oracles.judge.client.beside import BESIDE, PROTOCOLS, subscripti
 from groupcheck.oracles.judge.client.moves import (
     BEAT,
     FIND,
-    GROUP_AUTHORIZATION_FAILED,
     JOIN,
     OF_MEMBERS,
     OLD_VERSIONS,
@@ -121,14 +120,18 @@ class Adversary(Coordinator):
         elif self._silent and request.node != LEADER:
             self._held.append(request)
         elif request.api.name == BEAT and time.monotonic() < self._late_until:
-            wait = self._late_until - time.monotonic()
-            self.server.later(wait, lambda: self.handle(request))
+            self.server.later(self._late_until - time.monotonic(), partial(self._beats, request))
         elif (code := self._instead(request)) is not None:
             request.answer(_put(request, code))
         elif self._aims_at(request):
             self._play(request)
         else:
             super().handle(request)
+
+    def _beats(self, request: Arrival) -> None:
+        """A heartbeat has waited for its answer."""
+        if not request.lost:
+            self.handle(request)
 
     def _arrives(self, request: Arrival) -> bool:
         """Did it come to a node that answers it?"""

@@ -128,6 +128,11 @@ def _control(library: str | None) -> Command | None:
         return None
 
 
+def _informs(part: Any) -> bool:
+    """Does this entry of a report break no rule?"""
+    return isinstance(part, dict) and part.get("rules") == []
+
+
 def _schedules(file: Path | None) -> tuple[Shortest, ...]:
     """The schedules of a report. Raises `UserError` if there are none."""
     if file is None:
@@ -138,10 +143,8 @@ def _schedules(file: Path | None) -> tuple[Shortest, ...]:
         raise UserError(f"{file} cannot be read: {error}", where="--again") from None
     if isinstance(given, dict) and isinstance(given.get("differs"), list):
         # Rows that break no rule are played again only if one is given alone.
-        rules = [
-            one for one in given["differs"] if not isinstance(one, dict) or one.get("rules", 1)
-        ]
-        given = {**given, "differs": rules}
+        some = [one for one in given["differs"] if not _informs(one)]
+        given = {**given, "differs": some}
     found = []
     for _, profile, acts in schedules_in(given, str(file)):
         try:

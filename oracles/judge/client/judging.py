@@ -183,13 +183,13 @@ def judge(plan: Plan) -> Trials:
         once = [Trial(one.setting, _target(one)[:1], plan.command) for one in plan.only]
         given = once * TIMES
         wanted = [target for trial in given for target in trial.targets]
-    pool = Pool(plan.jobs, began + EXPLORING * plan.seconds, lambda t: bool(t.state) and met(t))
     done = 0
 
     def met(target: Target) -> bool:
-        """Was the client already answered so, in that state?"""
-        move = target.move
-        return (target.setting.name, move.at, move.code, target.state) in found.reached
+        """Is a state wanted, and was the client already answered so in it?"""
+        return bool(target.state) and _is_reached(found, target)
+
+    pool = Pool(plan.jobs, began + EXPLORING * plan.seconds, met)
 
     def heard(trial: Trial, run: Run) -> Iterable[Trial]:
         nonlocal done
@@ -298,12 +298,15 @@ def _target(shortest: Shortest) -> tuple[Target, ...]:
 
 def _missed(found: Trials, wanted: Sequence[Target]) -> None:
     """Targets that were tried in vain."""
-    seen_at = found.reached
     waits = set(map(id, found.no_time))
     found.missed = [
         t
         for t in wanted
-        if t.move.code is not None
-        and (t.setting.name, t.move.at, t.move.code, t.state) not in seen_at
-        and id(t) not in waits
+        if t.move.code is not None and not _is_reached(found, t) and id(t) not in waits
     ]
+
+
+def _is_reached(found: Trials, target: Target) -> bool:
+    """Was the client answered so, in that state?"""
+    move = target.move
+    return (target.setting.name, move.at, move.code, target.state) in found.reached

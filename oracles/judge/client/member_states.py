@@ -168,11 +168,10 @@ class States:
         elif m.flight and not after.flight and not sent and not read:  # its connection is given up
             yield World(after, ends=ends)
         else:
-            left = after.flight if after.known or after.flight else ()
             numbers = world.numbers[1:] if read else world.numbers
             answers = world.answers[1:] if read else world.answers
             unseen = (*world.unseen, *sent)
-            if read and not left:
+            if read and not after.flight:
                 numbers, answers, unseen = (), (), sent
             yield World(after, numbers, unseen, answers, ends)
 

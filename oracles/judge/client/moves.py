@@ -20,6 +20,7 @@ from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
     FENCED_INSTANCE_ID,
+    GROUP_AUTHORIZATION_FAILED,
     GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -87,7 +88,6 @@ OF_THE_STATE = frozenset(
         FENCED_INSTANCE_ID,
     }
 )
-GROUP_AUTHORIZATION_FAILED = 30
 # API -> codes beside those, with the class that documents them.
 DOCUMENTED: Mapping[str, Mapping[int, str]] = {
     JOIN: {

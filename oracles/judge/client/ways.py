@@ -103,8 +103,8 @@ def every_kind(licence: Licence) -> Mapping[Kind, tuple[str, ...]]:
     for memory in todo:
         for given in rows.inputs(memory):
             kind = _kind(memory, given)
-            answered = given.does is None and licence < Licence.HOSTILE
-            if answered and given.code not in codes[kind[2]]:
+            is_bound = given.does is None and licence < Licence.HOSTILE
+            if is_bound and given.code not in codes[kind[2]]:
                 continue
             done = rows.outcomes(memory, given)
             if done and kind[2] and kind not in found:
@@ -142,7 +142,7 @@ def coverage(kinds: Collection[Kind], licence: Licence) -> str:
     """How many kinds of rows were met of those that there are, in words."""
     every = every_kind(licence).keys()
     some = [
-        (f"{len(seen & there)} of {len(there)} {words}")
+        f"{len(seen & there)} of {len(there)} {words}"
         for words, shorter in (
             ("(request, code)", lambda kind: kind[2:]),
             ("with the member's state", lambda kind: (kind[0], *kind[2:])),

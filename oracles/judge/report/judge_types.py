@@ -55,8 +55,8 @@ class RemarkPart:
     rules: Annotated[list[str], "The rules that it breaks; empty if it only informs."]
     verdict: Annotated[
         Became,
-        "`breaks` if it, or its `stand_in`, showed each time that it was tried again; `informs` if"
-        " it breaks no rule.",
+        "`breaks` if it, or its `stand_in`, showed each time that it was tried again, or if nothing"
+        " answered any more after it; `informs` if it breaks no rule.",
     ]
     allowed: Annotated[list[str], "What the model allows."]
     got: Annotated[str, "What came."]
@@ -72,8 +72,7 @@ class RemarkPart:
     known: Annotated[str, "Why it is accepted (--known); otherwise empty."]
     schedule: Annotated[
         SchedulePart,
-        "The shortest schedule that showed it. What was tried again was made shorter first, the"
-        " rest was not.",
+        "The shortest schedule that showed it, as far as there was time to look for one.",
     ]
     transcript: Annotated[list[str], "What was sent and what came, as lines."]
 

@@ -11,9 +11,9 @@ from attrs import evolve, field, frozen
 
 from groupcheck.oracles.judge.report.schedules import Act, Line
 
-# keeps: tried, and never broken. breaks: broken each time that it was tried again. unsteady: broken
-# some of these times. not_judged: never tried. known: broken only in ways that the user knows.
-# informs: a row that differs and breaks no rule.
+# keeps: tried, and never broken. breaks: broken each time that it was tried again, or what was
+# judged was gone then. unsteady: broken some of these times. not_judged: never tried. known: broken
+# only in ways that the user knows. informs: a row that differs and breaks no rule.
 Became = Literal["keeps", "breaks", "unsteady", "not_judged", "known", "informs"]
 Verdict = Literal["keeps", "breaks", "unknown"]
 EXIT_CODES: Mapping[Verdict, int] = {"keeps": 0, "breaks": 1, "unknown": 3}
@@ -57,6 +57,8 @@ class Remark:
     excused: bool = False
     # It was shown on Apache Kafka itself.
     confirmed: bool = False
+    # What was judged was gone then, so nothing could be tried again.
+    is_final: bool = False
     # If it was not tried again itself: the one of its root that was, in its place.
     stand_in: Remark | None = None
 
@@ -69,7 +71,7 @@ class Remark:
             return "informs"
         tried = self.stand_in or self
         sure = tried.repeated and tried.again == tried.repeated and not self.excused
-        return "breaks" if sure or self.confirmed else "unsteady"
+        return "breaks" if sure or self.confirmed or self.is_final else "unsteady"
 
     @property
     def passes(self) -> bool:
@@ -81,6 +83,8 @@ class Remark:
     def met(self) -> str:
         """How often it was met, and what was tried again in its place, in words."""
         instead = f"; not tried again, but {self.stand_in.row} was" if self.stand_in else ""
+        if self.is_final:
+            instead = "; not tried again, because nothing answered any more"
         return f"{self.times} {'time' if self.times == 1 else 'times'}{instead}"
 
     @property

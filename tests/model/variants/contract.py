@@ -196,7 +196,8 @@ def paths(
             place, end = search.open_level()
             while place < end:
                 place = search.stretch(place, end, math.inf)
-            assert search.close_level(), outcomes.keys() - search.findings.wrong.keys()
+            goes_on, missing = search.close_level(), outcomes.keys() - search.findings.wrong.keys()
+            assert goes_on or not missing, missing
         for name, _, place, kind in search.findings.in_order():
             if name in outcomes:
                 yield name, search.witness(name, place, kind)

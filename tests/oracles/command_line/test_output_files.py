@@ -146,7 +146,7 @@ def run(
         given = [word for option, path in files.items() for word in (f"--{option}", str(path))]
         code = cli.run([*(words.get(word, word) for word in command.split()), *given])
         printed = capsys.readouterr()
-        DONE["printed"] = re.sub(r"[0-9.]+", "", printed.out)  # without times
+        DONE["printed"] = re.sub(r"[0-9.,]+", "", printed.out)  # without times
         return code, printed.err
 
     return run

@@ -12,12 +12,13 @@ import pytest
 from attrs import evolve
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.protocol import codes
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.coordinator import requests as served_requests
 from groupcheck.oracles.coordinator.served import coordinator
 from groupcheck.oracles.judge.broker import command, confirming, surroundings
 from groupcheck.oracles.judge.broker.confirming import confirm, outlives
-from groupcheck.oracles.judge.broker.differences import Difference
+from groupcheck.oracles.judge.broker.differences import Difference, not_refused
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
 from groupcheck.oracles.judge.broker.kinds import Kind
@@ -161,6 +162,25 @@ def test_what_does_not_repeat_at_leisure_breaks_no_rule() -> None:
     for found in judging.ledger.found.values():
         found.again = 1
     assert told(judging, TWO_STEP).exit_code == 3
+
+
+def test_a_short_schedule_that_shows_nothing_at_leisure_leaves_nothing_behind(
+    healthy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its steps nor the old versions that it needs are those of the one that was met."""
+
+    def shortened(judging: Judging, found: Found, like: Found | None) -> bool:
+        found.acts, found.needs = found.acts[-1:], ("JoinGroup v0",)
+        return True
+
+    monkeypatch.setattr(confirming, "_short_way", shortened)
+    monkeypatch.setattr(confirming, "_shows", lambda *_: False)
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    one = Difference(Kind("Empty", "JoinGroup"), ("NONE",), "silence", ("join_code",))
+    found = Found(one, TWO_STEP, LEADS, ())
+    confirm(Judging(aim), found)
+    assert (found.acts, found.needs) == (LEADS, ())
+    assert (found.repeated, found.again) == (3, 0)
 
 
 def test_a_row_that_was_not_tried_again_says_which_one_of_its_root_was(
@@ -352,6 +372,16 @@ def test_a_request_that_is_refused_with_another_code_is_found(
     assert found.difference.allowed == ("INVALID_GROUP_ID",)
 
 
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [(codes.UNKNOWN_MEMBER_ID, "commit_fencing"), (codes.UNKNOWN_TOPIC_OR_PARTITION, "refused")],
+)
+def test_a_commit_that_is_taken_breaks_fencing_if_its_member_is_wrong(code: int, rule: str) -> None:
+    taken = {"topics": [{"partitions": [{"errorCode": 0}]}]}
+    found = not_refused(Kind("any group", "OffsetCommit"), code, taken, "refused")
+    assert (found.got, found.rules) == ("NONE", (rule,))
+
+
 def test_every_refusal_is_of_kafka_and_leaves_the_group_as_it_is(healthy: str) -> None:
     aim, _ = target(healthy, PLAINTEXT, None, {})
     asks = [Act("look", one.name, version=_newest(aim, one)) for one in REFUSALS]
@@ -364,9 +394,11 @@ def _newest(aim: Target, look: Look) -> int:
     return look.versions(aim.announced[look.api.key]).stop - 1
 
 
+@pytest.mark.parametrize("survives", [False, True])
 def test_a_broker_that_does_not_outlive_a_request_is_told(
-    healthy: str, monkeypatch: pytest.MonkeyPatch
+    healthy: str, monkeypatch: pytest.MonkeyPatch, survives: bool
 ) -> None:
+    """What ended it was met once, and is not said to have been tried again."""
     name = "JoinGroup: no protocol at all"
     other = Look(
         LOOKS[name].api, "refused", LOOKS[name].asks, lambda *_: ["no"], code=0, is_apart=True
@@ -374,8 +406,15 @@ def test_a_broker_that_does_not_outlive_a_request_is_told(
     monkeypatch.setitem(LOOKS, name, evolve(other, about="no protocol at all", is_harsh=True))
     aim, _ = target(healthy, PLAINTEXT, None, {})
     judging = Judging(aim)
-    monkeypatch.setattr(confirming, "_answers", lambda judging: False)
+    monkeypatch.setattr(confirming, "_answers", lambda judging: survives)
+    monkeypatch.setattr(confirming, "OUTLIVED_S", 0.0)
     outlives(judging)
     found = told(judging)
-    assert [one.got for one in found.remarks if "goes_on" in one.rules] == ["the broker is gone"]
-    assert found.exit_code == 1
+    gone = [one for one in found.remarks if "goes_on" in one.rules]
+    assert [one.got for one in gone] == ([] if survives else ["the broker is gone"])
+    assert found.exit_code == 1 and {one.became for one in found.remarks} == {"breaks"}
+    assert {(one.repeated, one.again) for one in found.remarks} == {(3, 3) if survives else (0, 0)}
+    if not survives:
+        assert {one.met for one in gone} == {
+            "1 time; not tried again, because nothing answered any more"
+        }
