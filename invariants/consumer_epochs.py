@@ -68,18 +68,6 @@ def given_up_is_free(before: Any, after: Any) -> bool:
 
 @invariant(
     of=CONSUMER,
-    source="N5 NoOverlapInTime; kafka-tlaplus NoDoubleClientAssignment",
-    broken="two members that the coordinator knows consume one partition",
-)
-def no_two_consume_one_partition(
-    a: Annotated[tuple[int, int], "claim[i]"], b: Annotated[tuple[int, int], "claim[j]"]
-) -> bool:
-    """No two members consume one partition, unless one of them was removed."""
-    return not a[0] & b[0]
-
-
-@invariant(
-    of=CONSUMER,
     source="with member_holds_what_it_was_given kafka-tlaplus ValidMemberEpoch",
     broken="a member at the epoch of the target has what is meant for another one",
 )

@@ -16,7 +16,11 @@ from groupcheck.model.engine import but
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import client_faults, timers
 from groupcheck.model.protocol.consumer.client import answer_arrives, request_arrives
-from groupcheck.model.protocol.consumer.java_rules import java_poll_timeout, waits_for_answer
+from groupcheck.model.protocol.consumer.java_rules import (
+    application_unsubscribes,
+    java_poll_timeout,
+    waits_for_answer,
+)
 from groupcheck.model.protocol.consumer.plans import id_of, instance_of, name
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
