@@ -247,10 +247,11 @@ def return_moves_nothing(before: Any, after: Any) -> bool:
 
 
 def _joins(link: Link) -> bool:
-    """Is there a join, whose assignor the broker has?"""
+    """Does a join come, with an assignor that the broker has?"""
     request = link.request
-    known = request is not None and request.assignor in (None, *NAMES)
-    return known and request is not None and request.kind == Kind.JOIN
+    if request is None or request.kind != Kind.JOIN:
+        return False
+    return request.assignor in (None, *NAMES)
 
 
 def _subscribes(seat: Seat) -> tuple[int, int, bool, str]:
@@ -350,7 +351,7 @@ def parked_member_revokes_nothing(seat: Seat | None) -> bool:
 @invariant(
     of=CONSUMER,
     source="KAFKA-19974",
-    broken="a member that has something to revoke gets an epoch that is that of no target",
+    broken="a member that has something to revoke gets an epoch that no target has",
 )
 def revoking_keeps_the_epoch(seat: Seat | None, scope: ConsumerScope) -> bool:
     """From Kafka 4.2 on, a member that has something to revoke stays at its epoch.
@@ -367,7 +368,9 @@ def revoking_keeps_the_epoch(seat: Seat | None, scope: ConsumerScope) -> bool:
     source="KIP-1251",
     broken="a commit of what a member had before its epoch grew would be refused (113)",
 )
-def commit_is_not_fenced(seat: Seat | None, client: Client, link: Link, scope: Any) -> bool:
+def commit_is_not_fenced(
+    seat: Seat | None, client: Client, link: Link, scope: ConsumerScope
+) -> bool:
     """From Kafka 4.3 on, a member that has not heard of its new epoch may commit what it keeps."""
     if seat is None or seat.parked or link.tag != Tag.PREVIOUS or not scope.release.keeps_given:
         return True
@@ -384,7 +387,7 @@ def commit_is_not_fenced(seat: Seat | None, client: Client, link: Link, scope: A
     of=CONSUMER,
 )
 def waits_for_others(before: Any, after: Any, scope: ConsumerScope) -> bool:
-    """From Kafka 4.2 on, a member that waits does so for what another member has."""
+    """From Kafka 4.2 on, a member waits only for partitions that another member has."""
     new = after.seat
     undone = before.link.undo is not None
     if undone or new.state != State.UNRELEASED or not scope.release.keeps_own:
@@ -423,7 +426,7 @@ def arrived(core: Core, seat: Seat | None, client: Client) -> bool:
     return not core.pending and settled and has and client.state == Member.STABLE
 
 
-@always_possible("all i", source="KIP-848; protocol: M1, M4", of=CONSUMER)
+@always_possible("all i", source="KIP-848", of=CONSUMER)
 def can_converge(budget: Budget, at_target: Annotated[bool, "arrived[i]"]) -> bool:
     """From every state in which no more faults come, some way leads to a group in which every
     process has its target.
@@ -434,7 +437,7 @@ def can_converge(budget: Budget, at_target: Annotated[bool, "arrived[i]"]) -> bo
     return at_target or budget.any > 0 or budget.left != ()
 
 
-@settles(source="KIP-848; protocol: M1", of=CONSUMER)
+@settles(source="KIP-848", of=CONSUMER)
 def group_converges(at_target: Annotated[bool, "arrived[i]"]) -> bool:
     """Once faults stop, every process comes to its target and keeps it.
 

@@ -68,25 +68,13 @@ def given_up_is_free(before: Any, after: Any) -> bool:
 
 @invariant(
     of=CONSUMER,
-    source="N5 NoOverlapInTime; kafka-tlaplus NoDoubleClientAssignment",
-    broken="two members that the coordinator knows consume one partition",
-)
-def no_two_consume_one_partition(
-    a: Annotated[tuple[int, int], "claim[i]"], b: Annotated[tuple[int, int], "claim[j]"]
-) -> bool:
-    """No two members consume one partition, unless one of them was removed."""
-    return not a[0] & b[0]
-
-
-@invariant(
-    of=CONSUMER,
     source="with member_holds_what_it_was_given kafka-tlaplus ValidMemberEpoch",
     broken="a member at the epoch of the target has what is meant for another one",
 )
 def member_at_its_target_has_nothing_of_others(
     core: Core, a: Annotated[int, "at_target[i]"], b: Annotated[int, "to_get[j]"]
 ) -> bool:
-    """A member at the epoch of the target has nothing that is in the target of another one."""
+    """A member at the epoch of the target has nothing that is in another member's target."""
     return core.pending or not a & b
 
 
@@ -96,7 +84,7 @@ def member_at_its_target_has_nothing_of_others(
     broken="a record says of a partition that it is assigned, and to be revoked",
 )
 def record_makes_sense(seat: Seat | None, scope: ConsumerScope) -> bool:
-    """What a record assigns it does not revoke, and all of it are partitions that there can be."""
+    """No record of a member assigns a partition and revokes it, or names one that cannot exist."""
     if seat is None:
         return True
     known = not (seat.owned | seat.target | seat.topics) & ~scope.everything

@@ -30,8 +30,8 @@ def _asked(client: JavaMember, *calls: Calls) -> bool:
     broken="a process that is not in the group consumes partitions",
 )
 def who_is_out_consumes_nothing(client: JavaMember) -> bool:
-    """A process that has left the group, or joins it, consumes nothing, unless its application has
-    yet to be told.
+    """A process that is not in the group, or is about to join it, consumes nothing once its
+    application has been told.
 
     Why: the coordinator may have given its partitions to others long ago.
     """
@@ -45,7 +45,7 @@ def who_is_out_consumes_nothing(client: JavaMember) -> bool:
     broken="a member that was fenced never joins again",
 )
 def fenced_member_joins_again(client: JavaMember) -> bool:
-    """A fenced member joins again, at once or when its application has been told."""
+    """A fenced member joins again: at once, or after onPartitionsLost has returned."""
     return client.state != Member.FENCED or _asked(client, Calls.LOST)
 
 
@@ -55,7 +55,7 @@ def fenced_member_joins_again(client: JavaMember) -> bool:
     broken="a member that is to leave never leaves",
 )
 def leaving_member_leaves(client: JavaMember) -> bool:
-    """A member that prepares to leave leaves when its application has revoked all."""
+    """A member that prepares to leave does leave, once onPartitionsRevoked has returned."""
     return client.state != Member.PREPARE_LEAVING or _asked(client, Calls.LEAVING)
 
 
@@ -65,7 +65,7 @@ def leaving_member_leaves(client: JavaMember) -> bool:
     broken="nothing ends the reconciliation, and no other one can begin",
 )
 def reconciliation_ends(client: JavaMember) -> bool:
-    """A reconciliation waits for something that will come: a commit, or a callback.
+    """Every reconciliation ends: the commit or the callback that it waits for is under way.
 
     Why: while one is under way, no other one begins.
     """
@@ -81,7 +81,7 @@ def reconciliation_ends(client: JavaMember) -> bool:
     broken="a member has given up what it should, and never says so",
 )
 def revocation_is_answered(seat: Seat | None, client: JavaMember, link: Link) -> bool:
-    """A member that has given up what it should, and heard every answer, has said so or will.
+    """A member that has revoked what it had to tells the coordinator in a heartbeat.
 
     Why: until then its epoch stands still, and the next owners wait.
     """
@@ -108,9 +108,10 @@ def acknowledged_is_consumed(client: JavaMember) -> bool:
     broken="the application is out of unsubscribe(), and its callback has yet to run",
 )
 def unsubscribe_runs_its_callback(client: JavaMember) -> bool:
-    """unsubscribe() does not return before the callback that it asks for has.
+    """unsubscribe() does not return before its callback has returned.
 
-    Why: what follows the callback unsubscribes, from the next subscription, too.
+    Why: after the callback the member leaves. By then the application may have subscribed again,
+    and that subscription would end.
     """
     return client.unsubscribing or not _asked(client, Calls.LEAVING)
 
@@ -121,17 +122,18 @@ def unsubscribe_runs_its_callback(client: JavaMember) -> bool:
     broken="a process counts itself a member, and has the epoch of one that has left",
 )
 def member_has_an_epoch(client: JavaMember) -> bool:
-    """A member never has the epoch of a leave.
+    """A member never has the epoch of a leave (-1 or -2).
 
-    Why: its next heartbeat would say that it leaves.
+    Why: its next heartbeat would remove it from the group.
     """
     return not client.ended
 
 
 def _new_request(before: Any, after: Any) -> Request | None:
     """The heartbeat that a step has sent."""
-    if after.link.request is not None:
-        return after.link.request  # type: ignore[no-any-return]
+    request: Request | None = after.link.request
+    if request is not None:
+        return request
     sent = [after.link.out, *after.link.behind]
     known = [before.link.out, *before.link.behind]
     return sent[-1] if len(sent) > len(known) or known[0] is None else None
@@ -167,7 +169,10 @@ def join_carries_everything(before: Any, after: Any) -> bool:
     of=JAVA_MEMBERS,
 )
 def leave_is_sent(before: Any, after: Any) -> bool:
-    """A member that leaves and knows its coordinator says so, even with a heartbeat on its way."""
+    """A member that leaves sends a last heartbeat, even while another one is on its way.
+
+    Exempt is one that does not know its coordinator.
+    """
     leaves = before.client.beats and after.client.state == Member.UNSUBSCRIBED
     if not leaves or not before.client.known:
         return True
@@ -187,7 +192,7 @@ def leave_is_sent(before: Any, after: Any) -> bool:
     of=JAVA_MEMBERS,
 )
 def who_leaves_has_given_up(before: Any, after: Any) -> bool:
-    """A member says that it leaves when its application has revoked all, and not before."""
+    """A member sends its leave only after its application has revoked all partitions."""
     request = _new_request(before, after)
     leaves = request is not None and request.kind in LEAVES
     return not leaves or not _asked(after.client, Calls.LEAVING)
@@ -207,7 +212,7 @@ def who_leaves_has_given_up(before: Any, after: Any) -> bool:
     of=JAVA_MEMBERS,
 )
 def static_member_keeps_its_place(before: Any, after: Any) -> bool:
-    """A static member leaves with epoch -2."""
+    """A static member leaves with epoch -2, never with -1."""
     request = _new_request(before, after)
     return not before.link.static or request is None or request.kind != Kind.LEAVE
 
@@ -221,7 +226,7 @@ def static_member_keeps_its_place(before: Any, after: Any) -> bool:
     of=JAVA_MEMBERS,
 )
 def member_joins_by_its_join(before: Any, after: Any) -> bool:
-    """A process that joins is a member when its join is answered, and not before."""
+    """A process that joins becomes a member by the answer to its join, and by no older answer."""
     answer = before.link.answer
     if answer is None or answer.code != NONE or before.client.state != Member.JOINING:
         return True
@@ -237,7 +242,10 @@ def member_joins_by_its_join(before: Any, after: Any) -> bool:
     of=JAVA_MEMBERS,
 )
 def member_keeps_its_id(before: Any, after: Any) -> bool:
-    """A process keeps its member id for life, so that its place does not become a ghost."""
+    """A process keeps its member id for life.
+
+    Why: with another id, its former place would stay taken until its session ends.
+    """
     return not after.link.dead or before.link.dead
 
 

@@ -14,7 +14,9 @@ from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.verdict import Limits
 
 MIB = 1 << 20
-SPARE = 24 * MIB  # paths and a verdict's document take less
+# Paths and a verdict's document take less than the first; where there is no room for it, the last
+# still is enough for a document.
+SPARES = (24 * MIB, 12 * MIB, 6 * MIB)
 
 
 @cache
@@ -70,13 +72,19 @@ def no_room(purpose: str) -> str:
 
 
 class Spare:
-    """Address space put aside until memory has run out; none where there is no limit on it."""
+    """Address space put aside until memory has run out; none where there is no limit on it. Raises
+    `MemoryError` where the limit leaves none.
+    """
 
     def __init__(self) -> None:
         self._space: mmap.mmap | None = None
-        if has_limited_address_space():
+        if not has_limited_address_space():
+            return
+        for size in SPARES:
             with contextlib.suppress(OSError):
-                self._space = mmap.mmap(-1, SPARE)
+                self._space = mmap.mmap(-1, size)
+                return
+        raise MemoryError
 
     def __enter__(self) -> Spare:
         return self

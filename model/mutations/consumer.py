@@ -7,7 +7,6 @@ that field otherwise in the rules that ask for it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import attrs
@@ -15,7 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.mutations.twists import Twists, Values, after, reads
+from groupcheck.model.mutations.twists import Twists, Values, after, in_scope, reads
 from groupcheck.model.protocol.consumer import client, client_faults, heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import State, Timer
 from groupcheck.model.protocol.consumer.releases import RELEASES, Release
@@ -39,18 +38,10 @@ class _Ruled(ConsumerScope):
 def _rules(rule: Rule, **others: bool) -> Twists:
     """This rule goes by these rules of other versions."""
 
-    @cache
-    def other(scope: Any) -> Any:
+    def ruled(scope: Any) -> Any:
         return _Ruled(**attrs.asdict(scope, recurse=False), others=tuple(others.items()))
 
-    def twist(healthy: Rule) -> Rule:
-        def call(*given: Any) -> Any:
-            *slots, scope = given
-            return healthy.call(*slots, other(scope))
-
-        return rewritten(healthy, call)
-
-    return {rule.name: twist}
+    return in_scope(rule, change=ruled)
 
 
 def _frees_what_is_revoked(before: Values, label: str, after: Values) -> Values:

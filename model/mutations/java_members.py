@@ -14,10 +14,10 @@ from groupcheck.model.protocol.consumer import client_faults
 from groupcheck.model.protocol.consumer import java_rules as java
 from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.java_member import Calls
-from groupcheck.model.protocol.consumer.messages import LEAVES, Kind, idle
+from groupcheck.model.protocol.consumer.messages import LEAVES, Kind, Tag, idle
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA
 from groupcheck.model.protocol.family import JAVA_MEMBERS
-from groupcheck.model.protocol.mutation import Mutation
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
 
 ALONE = {"members": 1, "partitions": 1, "java": True}
 LISTENS = {**ALONE, "callbacks": "phased"}
@@ -136,6 +136,11 @@ def _never_fetches(before: Values, label: str, after: Values) -> Values:
     if label != "assigned":
         return {}
     return {"client": but(after["client"], awaiting=after["client"].assigned)}
+
+
+def _goes_back(before: Values, label: str, after: Values) -> Values:
+    known = before["link"].tag == Tag.CURRENT and after["client"].state == Member.STABLE
+    return {"link": but(after["link"], tag=Tag.PREVIOUS)} if known else {}
 
 
 def _leaves_for_good(before: Values, label: str, after: Values) -> Values:
@@ -411,6 +416,16 @@ BUGS = (
         doc="Dekaf left as dynamic members do, so each restart moved partitions twice.",
         scope={**ALONE, "static_members": 1, "faults": {"unsubscribe": 1}},
         twists=after(java.application_unsubscribes, change=_leaves_for_good),
+    ),
+    Mutation(
+        id="answer_takes_epoch_back",
+        ticket=SEEDED,
+        title="A member goes back to the epoch that it had before.",
+        family=JAVA_MEMBERS,
+        invariant="known_epoch_grows",
+        doc="Seeded: a member that is stable follows the epoch of an older answer.",
+        scope=ALONE,
+        twists=after(java.java_hears, change=_goes_back),
     ),
 )
 MUTATIONS = (*READINGS, *BUGS)

@@ -17,10 +17,12 @@ Values = dict[str, Any]
 
 def reads(*rules: Rule, **reading: Any) -> Twists:
     """These rules see a scope with another reading."""
+    return in_scope(*rules, change=lambda scope: attrs.evolve(scope, **reading))
 
-    @cache
-    def other(scope: Any) -> Any:
-        return attrs.evolve(scope, **reading)
+
+def in_scope(*rules: Rule, change: Callable[[Any], Any]) -> Twists:
+    """These rules see another scope: `change` makes it of the one that there is."""
+    other = cache(change)
 
     def twist(rule: Rule) -> Rule:
         def call(*given: Any) -> Any:

@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.variant import Variant
@@ -56,6 +57,12 @@ def listing(kind: str, variant: str | None = None) -> list[Row]:
 
 
 def _rules(v: Variant) -> list[Row]:
+    """The rules of its scope by default, then those that only other scopes have."""
+    scopes = (v.scope_type(), *(v.scope_type(**cover.fields) for cover in v.covers))
+    rules: dict[str, Rule] = {}
+    for scope in scopes:
+        for r in v.spec(scope).rules:
+            rules.setdefault(r.name, r)
     return [
         {
             "name": r.name,
@@ -63,7 +70,7 @@ def _rules(v: Variant) -> list[Row]:
             "urgent": r.urgent,
             "doc": sentence(r.doc) + "." * bool(r.doc),
         }
-        for r in v.spec(v.scope_type()).rules
+        for r in rules.values()
     ]
 
 

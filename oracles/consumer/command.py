@@ -52,14 +52,25 @@ def run(
     **others: Any,
 ) -> int:
     """Executes the rows, prints the answer, and returns the exit code: 0 all agree, 1 some differ,
-    3 not every outcome was executed. `members`: only scopes with no more; `diff`: compares two
-    versions with each other; `side`: coordinator (also if it is not given) or member. Raises
-    `UserError` for an option that this comparison does not take.
+    3 not every outcome was executed. `members`: only scopes of the coordinator with no more;
+    `diff`: compares two versions with each other; `side`: coordinator (also if it is not given) or
+    member. Raises `UserError` for an option that this comparison does not take.
     """
     if schedules is not None and not whole:
         raise UserError("is only for --whole", where="--schedules", do="add --whole")
     for name, why in NOT_HERE.items():
         refuse(others, (name,), why)
+    of_members = whole or side == "member"
+    if of_members:
+        refuse(
+            {"members": members}, ("members",), "the scopes of members have a number of their own"
+        )
+    if diff and of_members:
+        raise UserError(
+            "two versions are compared in the rows of the coordinator alone",
+            where="--whole" if whole else "--side",
+            do="leave it out, or leave out --diff and --jars",
+        )
     limits: dict[str, Any] = {
         "seed": seed,
         "max_rows": max_rows,
@@ -77,7 +88,7 @@ def run(
     if bug is not None and bug.family not in (CONSUMER, JAVA_MEMBERS):
         raise UserError(f"{bug.id} is no bug of consumer groups", where="--mutation")
     version = known(kafka)
-    if whole or side == "member":
+    if of_members:
         ask = partial(compare_members, bug=bug)
         if whole:
             refuse({"mutation": mutation}, ("mutation",), "whole groups follow the model as it is")

@@ -36,7 +36,7 @@ SIDES: Mapping[Side, str] = {
 }
 
 
-class Executed(Protocol):
+class ExecutedRow(Protocol):
     """A row that was executed, of either side."""
 
     @property
@@ -57,14 +57,14 @@ class Executed(Protocol):
 
 
 @frozen
-class Asked:
+class RowFamily:
     """A family whose rows are executed."""
 
     bound: str
     # The outcomes that its rows may have.
     outcomes: frozenset[str]
     # Executes so many rows, at most; None: all.
-    rows: Callable[[int | None], Iterator[Executed]]
+    rows: Callable[[int | None], Iterator[ExecutedRow]]
     # Only so many rows; None: all.
     most: int | None = None
 
@@ -104,7 +104,7 @@ class RowTally(FamilyTally[Example]):
     memories: set[Any] = field(factory=set, kw_only=True)
     fired: set[str] = field(factory=set, kw_only=True)
 
-    def count(self, row: Executed) -> None:
+    def count(self, row: ExecutedRow) -> None:
         """Counts one row."""
         self.inputs += 1
         self.memories.add(row.place.state)
@@ -181,7 +181,7 @@ def compare(
     (`MAX_DIFFERENCES`, if None; 0: never).
     """
     families = [
-        Asked(
+        RowFamily(
             family.bound,
             frozenset(_coordinators(spec)),
             partial(_executed, ConsumerRows(spec, seed), driver, older),
@@ -203,7 +203,7 @@ def compare(
 
 def tallied(
     driver: Driver,
-    asked: Iterable[Asked],
+    asked: Iterable[RowFamily],
     *,
     side: Side = "coordinator",
     older: Driver | None = None,

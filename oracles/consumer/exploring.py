@@ -5,18 +5,25 @@ is executed on a fresh coordinator, behind the commands that led to its memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, tee
+from functools import partial
+from itertools import tee
 
-import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol.consumer.plans import id_of
-from groupcheck.oracles.consumer.facts import Facts, Known, answer_of_kafka, of_kafka
+from groupcheck.oracles.consumer.facts import (
+    Facts,
+    Known,
+    answer_of_kafka,
+    followed,
+    of_kafka,
+    unlike,
+)
+from groupcheck.oracles.consumer.levels import breadth_first
 from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State, sender
 from groupcheck.oracles.kafka.answers import ConsumerAnswer
 from groupcheck.oracles.kafka.commands import Command, encoded
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.memory import ConsumerMemory
 from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
 from groupcheck.oracles.kafka.tallied import answered
 
@@ -55,15 +62,9 @@ class Compared:
     @property
     def differs(self) -> dict[str, tuple[object, object]]:
         """Fact -> its values in the model and in Kafka, of the outcome that is nearest."""
-        unlike = [
-            {
-                name: (outcome.facts.get(name), self.facts.get(name))
-                for name in {**outcome.facts, **self.facts}
-                if outcome.facts.get(name) != self.facts.get(name)
-            }
-            for outcome in self.row.outcomes
-        ]
-        return min(unlike, key=len) if self.same is None else {}
+        if self.same is not None:
+            return {}
+        return min((unlike(o.facts, self.facts) for o in self.row.outcomes), key=len)
 
 
 @frozen
@@ -96,9 +97,7 @@ class Beside:
     @property
     def differs(self) -> dict[str, tuple[object, object]]:
         """Fact -> its values in the newer version and in the older one."""
-        old, new = self.old.facts, self.new.facts
-        names = [name for name in {**new, **old} if new.get(name) != old.get(name)]
-        return {name: (new.get(name), old.get(name)) for name in names}
+        return unlike(self.new.facts, self.old.facts)
 
 
 def explore_beside(
@@ -107,29 +106,29 @@ def explore_beside(
     """Executes rows on two versions of Kafka. The model, which has the rules of the older one, only
     says what to ask. Memories behind a row that differs are not looked at.
     """
-    first = _first(rows)
-    seen, level = {rows.start}, [(first, first)]
-    left = most
-    while level and left != 0:
-        asked = islice(((pair, row) for pair in level for row in rows.of(pair[0].state)), left)
+
+    def execute(asked: Iterator[tuple[tuple[Place, Place], ConsumerRow]]) -> Iterator[Beside]:
         of_old, of_new = tee(asked)
-        both = zip(
-            _executed(rows, older, ((pair[0], row) for pair, row in of_old)),
-            _executed(rows, newer, ((pair[1], row) for pair, row in of_new)),
-        )
-        after: list[tuple[Place, Place]] = []
-        for old, new in both:
-            found = Beside(old, new)
-            yield found
-            left = None if left is None else left - 1
-            same = old.same
-            if not found.differs and same is not None and same.state not in seen:
-                seen.add(same.state)
-                after.append((_onward(old, same), _onward(new, same)))
-        level = after
+        old = _executed(rows, older, ((pair[0], row) for pair, row in of_old))
+        new = _executed(rows, newer, ((pair[1], row) for pair, row in of_new))
+        yield from map(Beside, old, new)
+
+    def onward(row: Beside) -> tuple[Place, Place] | None:
+        if row.differs or row.same is None:
+            return None
+        return _after(row.old, row.same), _after(row.new, row.same)
+
+    return breadth_first(
+        (_first(rows), _first(rows)),
+        state=lambda pair: pair[0].state,
+        rows=rows.of,
+        execute=execute,
+        onward=onward,
+        most=most,
+    )
 
 
-def _onward(row: Compared, outcome: Outcome) -> Place:
+def _after(row: Compared, outcome: Outcome) -> Place:
     return Place(outcome.state, row.known, row.commands)
 
 
@@ -141,19 +140,14 @@ def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iter
     """Executes rows until there are no more, or so many were. Memories behind a row that differs
     are not looked at.
     """
-    seen, level = {rows.start}, [_first(rows)]
-    left = most
-    while level and left != 0:
-        asked = islice(((place, row) for place in level for row in rows.of(place.state)), left)
-        after: list[Place] = []
-        for compared in _executed(rows, driver, asked):
-            yield compared
-            left = None if left is None else left - 1
-            same = compared.same
-            if same is not None and same.state not in seen:
-                seen.add(same.state)
-                after.append(_onward(compared, same))
-        level = after
+    return breadth_first(
+        _first(rows),
+        state=lambda place: place.state,
+        rows=rows.of,
+        execute=partial(_executed, rows, driver),
+        onward=lambda row: None if row.same is None else _after(row, row.same),
+        most=most,
+    )
 
 
 def _executed(
@@ -191,11 +185,7 @@ def _compared(
     known = [*place.known]
     if row.request is not None and row.me is not None and answer and not answer.error:
         known[row.me] = _renamed(known[row.me], sender(row.request, row.me, known[row.me]))
-    if isinstance(memory, ConsumerMemory):
-        members = {m.member: m for m in memory.members}
-        for i, process in enumerate(known):
-            if (m := members.get(process.id)) is not None and m.epoch > 0:
-                known[i] = attrs.evolve(process, epoch=m.epoch, previous=m.previous_epoch)
+    known = followed(known, memory)
     own = known[row.me].epoch if row.me is not None else 0
     facts = {
         **answer_of_kafka(answer, row.leaves, own, rows.scope),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.protocol.consumer.memory import Core, Previous, Seat, State, Timer
 from groupcheck.model.protocol.consumer.messages import Answer
@@ -37,6 +37,24 @@ class Known:
     # Its epoch, the last one above 0, and the one before.
     epoch: int = 0
     previous: int = 0
+
+
+def followed(known: Iterable[Known], memory: Memory) -> list[Known]:
+    """The processes, each with its epochs in this memory."""
+    group = memory if isinstance(memory, ConsumerMemory) else None
+    members = {m.member: m for m in group.members} if group else {}
+    return [
+        evolve(process, epoch=m.epoch, previous=m.previous_epoch)
+        if (m := members.get(process.id)) is not None and m.epoch > 0
+        else process
+        for process in known
+    ]
+
+
+def unlike(one: Facts, other: Facts) -> dict[str, tuple[object, object]]:
+    """Fact -> its values, where they differ."""
+    pairs = {name: (one.get(name), other.get(name)) for name in {**one, **other}}
+    return {name: (mine, theirs) for name, (mine, theirs) in pairs.items() if mine != theirs}
 
 
 def mask(partitions: Iterable[tuple[str, int]], scope: ConsumerScope) -> int:

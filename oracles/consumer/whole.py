@@ -10,20 +10,24 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import client_faults, timers
 from groupcheck.model.protocol.consumer.client import answer_arrives, request_arrives
-from groupcheck.model.protocol.consumer.java_rules import java_poll_timeout, waits_for_answer
+from groupcheck.model.protocol.consumer.java_rules import (
+    application_unsubscribes,
+    java_poll_timeout,
+    waits_for_answer,
+)
 from groupcheck.model.protocol.consumer.plans import id_of, instance_of, name
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.oracles.consumer import facts as of_coordinator
-from groupcheck.oracles.consumer.comparing import Asked, ConsumerConformance, tallied
-from groupcheck.oracles.consumer.facts import Known
+from groupcheck.oracles.consumer.comparing import ConsumerConformance, RowFamily, tallied
+from groupcheck.oracles.consumer.facts import Known, followed, unlike
+from groupcheck.oracles.consumer.families import READINGS as OF_COORDINATOR
 from groupcheck.oracles.consumer.member import facts as of_member
 from groupcheck.oracles.consumer.member.exploring import Place
 from groupcheck.oracles.consumer.member.rows import (
@@ -40,7 +44,7 @@ from groupcheck.oracles.consumer.member.rows import (
 )
 from groupcheck.oracles.kafka.async_member import AsyncSchedule, AsyncTranscript, Told
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.memory import ConsumerMemory, memory
+from groupcheck.oracles.kafka.memory import memory
 from groupcheck.oracles.kafka.schedule import Lost
 from groupcheck.oracles.kafka.tallied import answered
 
@@ -50,15 +54,13 @@ FAULTS = (
     "callback_failure", "fail_over", "lose_response", "poll_timeout", "rebalance_timeout",
     "session_timeout", "unsubscribe",
 )  # fmt: skip
-# Weak points of the coordinator.
-AS_KAFKA_IS = ("k14", "k19", "k20", "kafka_20641")
 # How often a fault is drawn where there are both.
 FAULT = 0.12
 FAULT_RULES = frozenset(
     (client_faults.lose_answer.name, timers.session_timeout.name, timers.rebalance_timeout.name,
-     timers.move_coordinator.name, java_poll_timeout.name, "application_unsubscribes")
+     timers.move_coordinator.name, java_poll_timeout.name, application_unsubscribes.name)
 )  # fmt: skip
-Drawn = tuple[tuple["Turn", ...], tuple[tuple[int, Command], ...]]
+Script = tuple[tuple["Turn", ...], tuple[tuple[int, Command], ...]]
 LOOK: Command = {"op": "coordinator", "do": {"op": "Look", "group": "g"}}
 
 
@@ -73,7 +75,7 @@ class Turn:
 
 
 @frozen
-class Stepped:
+class WholeRow:
     """A step that was carried out, as a row."""
 
     # The memory before it.
@@ -86,7 +88,7 @@ class Stepped:
 
 
 @frozen
-class Walked:
+class Walk:
     """A schedule that was carried out."""
 
     turns: tuple[Turn, ...]
@@ -100,7 +102,7 @@ class Group:
     """The group as the model has it."""
 
     def __init__(self, kafka: str, *, listens: bool, static_members: int) -> None:
-        given: dict[str, Any] = {**READINGS, **dict.fromkeys(AS_KAFKA_IS, AS_KAFKA)}
+        given: dict[str, Any] = {**READINGS, **OF_COORDINATOR}
         self.scope = ConsumerScope(
             members=MEMBERS,
             partitions=PARTITIONS,
@@ -213,10 +215,10 @@ def commands(turns: tuple[Turn, ...]) -> Iterator[tuple[int, Command]]:
         yield number, LOOK
 
 
-def walk(driver: Driver, group: Group, walks: Iterable[tuple[Turn, ...]]) -> Iterator[Walked]:
+def walk(driver: Driver, group: Group, walks: Iterable[tuple[Turn, ...]]) -> Iterator[Walk]:
     """Carries out schedules."""
 
-    def run(inputs: Iterator[Drawn]) -> Iterable[AsyncTranscript | Lost]:
+    def run(inputs: Iterator[Script]) -> Iterable[AsyncTranscript | Lost]:
         return driver.run_all(
             AsyncSchedule([c for _, c in told], group.setup) for _, told in inputs
         )
@@ -231,25 +233,22 @@ def _compared(
     turns: tuple[Turn, ...],
     told: tuple[tuple[int, Command], ...],
     result: AsyncTranscript | Lost,
-) -> Walked:
+) -> Walk:
     if isinstance(result, Lost):
-        return Walked(turns, 0, {"driver": (None, result.reason.partition("\n")[0])})
+        return Walk(turns, 0, {"driver": (None, result.reason.partition("\n")[0])})
     known = [Known(id_of(i)) for i in range(MEMBERS)]
     looks: dict[int, Told] = {}
     for (number, command), reply in zip(told, result.replies):
         if "refused" in reply:
-            return Walked(turns[: number + 1], number, {"driver": (None, reply["refused"])})
+            return Walk(turns[: number + 1], number, {"driver": (None, reply["refused"])})
         if command["op"] == "look":
             looks[command["i"]] = reply
         if command is not LOOK:
             continue
         known, found = _facts(group, turns[number].after, known, looks, reply)
-        expected = group.expected(turns[number].after)
-        names = [n for n in {**expected, **found} if expected.get(n) != found.get(n)]
-        if names:
-            unlike = {n: (expected.get(n), found.get(n)) for n in names}
-            return Walked(turns[: number + 1], number, unlike)
-    return Walked(turns, len(turns), {})
+        if differs := unlike(group.expected(turns[number].after), found):
+            return Walk(turns[: number + 1], number, differs)
+    return Walk(turns, len(turns), {})
 
 
 def _facts(
@@ -257,14 +256,7 @@ def _facts(
 ) -> tuple[list[Known], dict[str, Any]]:
     """Kafka's group as facts, and what is known of its processes now."""
     now = memory(reply["memory"])
-    if isinstance(now, ConsumerMemory):
-        there = {m.member: m for m in now.members}
-        known = [
-            attrs.evolve(k, epoch=m.epoch, previous=m.previous_epoch)
-            if (m := there.get(k.id)) is not None and m.epoch > 0
-            else k
-            for k in known
-        ]
+    known = followed(known, now)
     found = dict(of_coordinator.of_kafka(now, known, group.scope, reply["now"]))
     for i, look in looks.items():
         mine = of_member.of_kafka(look, group.part(state, "client", i), group.scope)
@@ -274,21 +266,21 @@ def _facts(
 
 def steps(
     driver: Driver, group: Group, seed: int, schedules: int, most: int | None
-) -> Iterator[Stepped]:
+) -> Iterator[WholeRow]:
     """The steps of random schedules, up to the first one of each that differs."""
     drawn = (tuple(group.turns(random.Random(seed + k), STEPS)) for k in range(schedules))
     left = most
     for walked in walk(driver, group, drawn):
         before = group.start
         for turn in walked.turns[: walked.agreeing]:
-            yield Stepped(Place(before), turn, {})
+            yield WholeRow(Place(before), turn, {})
             before = turn.after
             left = None if left is None else left - 1
             if left == 0:
                 return
         if walked.differs:
             shown = tuple(turn.title for turn in walked.turns)
-            yield Stepped(Place(before), None, walked.differs, shown)
+            yield WholeRow(Place(before), None, walked.differs, shown)
 
 
 def compare(
@@ -300,5 +292,5 @@ def compare(
         group = Group(kafka, listens=listens, static_members=static)
         bound = f"{'listener' if listens else 'no listener'}: {static} static of {MEMBERS} members"
         drawn = SCHEDULES if schedules is None else schedules
-        asked.append(Asked(bound, frozenset(), partial(steps, driver, group, seed, drawn)))
+        asked.append(RowFamily(bound, frozenset(), partial(steps, driver, group, seed, drawn)))
     return tallied(driver, asked, side="whole", seed=seed, **options)

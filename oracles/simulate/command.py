@@ -57,7 +57,6 @@ def run(
     resume: Path | None = None,
 ) -> int:
     """Simulates one variant, or several side by side, and prints the answer. Raises `UserError`."""
-    kept = Kept.opened(resume)
     files = {"csv": csv, "parquet": parquet, "plot": plot, "html": html}
     _writable(files)
     variants = _variants(variant, compared)
@@ -76,6 +75,7 @@ def run(
         for name in variants
     ]
     words = sketched(lambda found: sketch(compared_results(setups, found, 0, seed)))
+    kept = Kept.opened(resume)
     with reports(words) as report:
         comparison = compare(
             setups,

@@ -2,7 +2,7 @@
 
 A line for each run: its digest, and JSON. A run is found again by its setup and by the source that
 it was made with, so that a changed model or simulator simulates anew. A line that is torn, because
-the process or the disk ended in it, is a run that was not kept.
+the process or the disk ended in it, or that holds something else, is a run that was not kept.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import cattrs
 from attrs import define, field, fields_dict
+from cattrs.errors import BaseValidationError
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.fast.identity import digest_of_sources
@@ -54,21 +55,22 @@ class Kept:
                 raise OSError(errno.EINVAL, "it is no ordinary file")
             with path.open("a+b") as file:
                 file.seek(0)
-                lines = file.read().splitlines(keepends=True)
-                if not lines:
-                    file.write(FIRST)
-                elif lines[0] != FIRST:
+                first = file.read(len(FIRST))
+                if first not in (FIRST, b""):
                     raise UserError(
                         f"{printable(str(path))} holds something else than runs of simulations",
                         where=OPTION,
                         do="name a new file",
                     )
-                elif not lines[-1].endswith(b"\n"):
+                lines = file.readlines()
+                if not first:
+                    file.write(FIRST)
+                elif lines and not lines[-1].endswith(b"\n"):
                     file.write(b"\n")
         except OSError as error:
             why = error.strerror or error
             raise UserError(f"{printable(str(path))} cannot be used: {why}", where=OPTION) from None
-        return cls(path, dict(_whole(lines[1:])))
+        return cls(path, dict(_whole(lines)))
 
     def found(self, setups: Sequence[Setup]) -> dict[int, Result]:
         """Which of these are done: their numbers, and the results."""
@@ -82,7 +84,10 @@ class Kept:
         text = self._known.get(self._key(setup))
         if text is None:
             return None
-        return _READS.structure({"setup": lasting(setup), **json.loads(text)}, Result)
+        try:
+            return _READS.structure({**json.loads(text), "setup": lasting(setup)}, Result)
+        except (ValueError, TypeError, RecursionError, BaseValidationError):
+            return None
 
     def keep(self, setup: Setup, result: Result) -> None:
         """Adds a run that has come to its end. Where that fails, it is said once."""

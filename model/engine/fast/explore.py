@@ -394,9 +394,9 @@ def _explored(
             except KeyboardInterrupt:
                 run.reason = f"interrupted in level {search.findings.depth + 1}"
             except (MemoryError, RuleError) as error:
+                spare.give_back()  # at first: any other call may take memory
                 if not ran_out(error):
                     raise
-                spare.give_back()
                 run.ran_out()
         verdict = verdict_of(run)
         if liveness:

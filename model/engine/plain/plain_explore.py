@@ -154,9 +154,9 @@ def explore_until(
     except KeyboardInterrupt:
         run.reason = f"interrupted in level {run.search.findings.depth + 1}"
     except (MemoryError, RuleError) as error:
+        spare.give_back()  # at first: any other call may take memory
         if not ran_out(error):
             raise
-        spare.give_back()
         run.reason = no_room(f"in level {run.search.findings.depth + 1}")
     if run.is_left and not run.reason:
         return run

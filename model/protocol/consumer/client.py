@@ -125,10 +125,12 @@ def without_assignment(client: Client, state: Member) -> Client:
 
 
 def sent(link: Link, request: Request, scope: ConsumerScope) -> Link:
-    """A heartbeat on its way."""
-    if scope.wire == "explicit":
+    """A heartbeat on its way, behind those that are."""
+    if scope.wire == "collapsed":
+        return but(link, request=request, lost=request.unheard)
+    if link.out is None:
         return but(link, out=request)
-    return but(link, request=request)
+    return but(link, behind=(*link.behind, request))
 
 
 @rule(when=lambda client: client.state == Member.UNSUBSCRIBED)

@@ -8,7 +8,8 @@ background wants of the application waits in a queue, which fencing does not cle
 Epochs are relative (the link has the member's own), and so are the local epochs of assignments: a
 member only asks whether the assignment that it took last is the one that it was given last.
 
-Left out: commits, topics without metadata, errors of callbacks in close().
+Left out: which offsets a commit has (it only takes time), metadata that comes late, errors of
+callbacks in close().
 """
 
 from __future__ import annotations

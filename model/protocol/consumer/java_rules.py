@@ -20,7 +20,7 @@ from groupcheck.model.protocol.codes import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.consumer.client import BEATS, Member
+from groupcheck.model.protocol.consumer.client import BEATS, Member, sent
 from groupcheck.model.protocol.consumer.java_member import (
     Calls,
     Event,
@@ -56,15 +56,6 @@ def waits_for_answer(link: Link) -> bool:
         for message in (link.out, link.back, *link.behind)
         if not (isinstance(message, Request) and message.unheard)
     )
-
-
-def _sent(link: Link, request: Request, scope: ConsumerScope) -> Link:
-    """A heartbeat on its way, behind those that are."""
-    if scope.wire == "collapsed":
-        return but(link, request=request, lost=request.unheard)
-    if link.out is None:
-        return but(link, out=request)
-    return but(link, behind=(*link.behind, request))
 
 
 def leave_of(link: Link, *, unheard: bool) -> Request:
@@ -221,7 +212,7 @@ def java_callback_returns(
 
 def _left(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaMember, Link]:
     gone = _gone(member)
-    return gone, _sent(link, leave_of(link, unheard=False), scope) if gone.leaving else link
+    return gone, sent(link, leave_of(link, unheard=False), scope) if gone.leaving else link
 
 
 def _closed(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaMember, Link]:
@@ -230,7 +221,7 @@ def _closed(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaM
     behind = tuple(evolve(request, unheard=True) for request in link.behind)
     link = but(link, tag=Tag.OLD, out=out, back=None, behind=behind)
     if member.beats and member.known:
-        return JavaMember(), _sent(link, leave_of(link, unheard=True), scope)
+        return JavaMember(), sent(link, leave_of(link, unheard=True), scope)
     if link.static:
         return JavaMember(), but(link, out=None, behind=())
     return JavaMember(), Link(dead=True)
@@ -248,7 +239,7 @@ def java_heartbeat(
         request = client.heartbeat(link.tag, scope)
         if client.ended:
             request = leave_of(link, unheard=False)
-        yield client.heartbeat_sent(), _sent(link, request, scope)
+        yield client.heartbeat_sent(), sent(link, request, scope)
 
 
 @rule(when=lambda client: client.state == Member.RECONCILING and client.taking is None)
@@ -341,7 +332,7 @@ def java_poll_timeout(
     application keeps its partitions until it polls.
     """
     if client.state in BEATS and client.known:
-        link = _sent(_before(link), leave_of(link, unheard=True), scope)
+        link = sent(_before(link), leave_of(link, unheard=True), scope)
         yield stale(client, scope), link, budget.spend("poll_timeout")
 
 

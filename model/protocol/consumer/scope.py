@@ -65,6 +65,8 @@ ASSIGNORS: Mapping[str, str] = {
     "named": "UniformAssignor or RangeAssignor, whichever most members name; else the first.",
 }
 MENDED, AS_KAFKA = "mended", "as_kafka"
+# Fields that only Java's members look at.
+OF_JAVA = ("auto_commit", "k16", "k23", "k25")
 
 
 def _finding(told: str) -> Any:
@@ -93,7 +95,9 @@ class ConsumerScope:
         "group.consumer.max.size. If not given: nobody is turned away.",
         optional(between(1, 8)),
     )
-    kafka: str = bound("4.3.1", "Whose rules these are.", one_of((*RELEASES,)))
+    kafka: str = bound(
+        "4.3.1", f"The version of Kafka: one of {', '.join(RELEASES)}.", one_of((*RELEASES,))
+    )
     assignor: str = bound("any", "How targets are made.", one_of((*ASSIGNORS,)))
     patterns: bool = bound(
         False, "May members subscribe by a regular expression, which means all topics?", TRUTH
@@ -106,8 +110,8 @@ class ConsumerScope:
     )
     requests: str = bound(
         "members",
-        "Who sends heartbeats. `members`: simple members; `anybody`: each heartbeat that any client"
-        " could send may come at any time.",
+        "Who sends heartbeats. `members`: the members; `anybody`: each heartbeat that any client"
+        " could send may come at any time, and there are no members.",
         one_of(("members", "anybody")),
     )
     wire: str = bound(
@@ -143,7 +147,10 @@ class ConsumerScope:
     k17: str = _finding(
         "a join that comes late, over a former connection, acknowledges what was revoked since."
     )
-    k18: str = _finding("any other heartbeat that comes late does.")
+    k18: str = _finding(
+        "a heartbeat that is no join and comes late, over a former connection, counts like any"
+        " other, although its member no longer hears the answer."
+    )
     k19: str = _finding("an acknowledgement whose append fails stops the rebalance timer.")
     k20: str = _finding("a revocation whose append fails starts the rebalance timer.")
     k22: str = _finding(
@@ -191,6 +198,19 @@ class ConsumerScope:
                 f"static_members is {self.static_members}, more than there are members",
                 where="scope",
             )
+        if self.java and self.requests == "anybody":
+            raise ScopeError(
+                "requests anybody leave no place for Java's members",
+                where="scope",
+                do="take requests=members, or leave out java",
+            )
+        for name in OF_JAVA:
+            if not self.java and getattr(self, name) not in (False, MENDED):
+                raise ScopeError(
+                    f"{name} is about Java's members, and there are none",
+                    where="scope",
+                    do="add java=True",
+                )
         if self.interval and not self.release.interval:
             raise ScopeError(
                 f"Kafka {self.kafka} has no assignment interval",

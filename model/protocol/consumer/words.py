@@ -51,7 +51,7 @@ DOES: Mapping[str, str] = {
     "rebalance_timeout:removed": "waits no longer for {who} to revoke, and removes it",
     "rebalance_timeout:failed": "waits no longer for {who}, and the append of that fails",
     "ghost_expires": "removes a member whose process is gone",
-    "application_subscribes": "subscribes to all topics",
+    "application_subscribes": "subscribes {how}",
     "application_polls:polled": "polls",
     "application_polls:called": "polls and calls {calls} for {called}",
     "application_polls:assigned": "polls and takes what was assigned to it",
@@ -70,7 +70,7 @@ DOES: Mapping[str, str] = {
     "find_coordinator": "finds its coordinator",
     "java_poll_timeout": "does not poll in time: it leaves, and still holds its partitions",
     "application_unsubscribes:left": "unsubscribes and leaves",
-    "application_unsubscribes:called": "unsubscribes, and is to revoke all first",
+    "application_unsubscribes:called": "unsubscribes, and has to revoke all partitions first",
     "application_closes:closed": "closes and leaves",
     "application_closes:called": "closes, and revokes all first",
     "session_over": "hears nothing more from {who} and removes it",
@@ -164,7 +164,15 @@ def _does(firing: Firing, after: State) -> str:
         share=partitions(client.target),
         calls=called.calls.value if called else "",
         called=partitions(called.partitions) if called else "",
+        how=_how(client, after["core"].topics),
     )
+
+
+def _how(client: Any, topics: int) -> str:
+    """How a member has subscribed, of these topics."""
+    if getattr(client, "pattern", 0):
+        return "by a regular expression to all topics"
+    return "by name to one topic" if topics & ~client.subscribed else "to all topics"
 
 
 def _follows(firing: Firing, after: State) -> Iterator[tuple[str, str]]:

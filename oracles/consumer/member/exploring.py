@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from functools import partial
 from typing import Any
 
 from attrs import frozen
 
+from groupcheck.oracles.consumer.facts import unlike
+from groupcheck.oracles.consumer.levels import breadth_first
 from groupcheck.oracles.consumer.member.facts import Facts, of_kafka, of_model
 from groupcheck.oracles.consumer.member.rows import Command, MemberRow, MemberRows, State
 from groupcheck.oracles.kafka.async_member import AsyncSchedule, AsyncTranscript
@@ -41,11 +43,7 @@ class Compared:
     @property
     def differs(self) -> dict[str, tuple[object, object]]:
         """Fact -> its values in the model and in Kafka."""
-        return {
-            name: (self.expected.get(name), self.facts.get(name))
-            for name in {**self.expected, **self.facts}
-            if self.expected.get(name) != self.facts.get(name)
-        }
+        return unlike(self.expected, self.facts)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -65,18 +63,14 @@ def explore(rows: MemberRows, driver: Driver, most: int | None = None) -> Iterat
     """Executes rows until there are no more, or so many were. Memories behind a row that differs
     are not looked at.
     """
-    seen, level, left = {rows.start}, [Place(rows.start, rows.first)], most
-    while level and left != 0:
-        asked = islice(((place, row) for place in level for row in rows.of(place.state)), left)
-        after: list[Place] = []
-        for compared in _executed(rows, driver, asked):
-            yield compared
-            left = None if left is None else left - 1
-            reached = compared.row.after
-            if compared.same is not None and reached not in seen:
-                seen.add(reached)
-                after.append(Place(reached, compared.commands))
-        level = after
+    return breadth_first(
+        Place(rows.start, rows.first),
+        state=lambda place: place.state,
+        rows=rows.of,
+        execute=partial(_executed, rows, driver),
+        onward=lambda row: None if row.same is None else Place(row.row.after, row.commands),
+        most=most,
+    )
 
 
 def _executed(

@@ -14,7 +14,7 @@ from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.consumer.java_rules import JAVA_RULES, java_hears
 from groupcheck.model.protocol.consumer.rules import spec
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
-from groupcheck.oracles.consumer.comparing import Asked, ConsumerConformance, tallied
+from groupcheck.oracles.consumer.comparing import ConsumerConformance, RowFamily, tallied
 from groupcheck.oracles.consumer.member.exploring import explore
 from groupcheck.oracles.consumer.member.rows import READINGS, MemberRows, known_outcomes
 from groupcheck.oracles.kafka.driver import Driver
@@ -81,6 +81,6 @@ def compare(
     for family in families:
         rows = rows_of(family, kafka, bug)
         ask = partial(explore, rows, driver)
-        asked.append(Asked(family.bound, known_outcomes(rows), ask, family.most))
+        asked.append(RowFamily(family.bound, known_outcomes(rows), ask, family.most))
     mutation = None if bug is None else bug.id
     return tallied(driver, asked, side="member", mutation=mutation, **options)

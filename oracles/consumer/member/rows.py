@@ -33,7 +33,7 @@ CODES = (14, 15, 16, 25, 29, 30, 35, 42, 69, 81, 82, 110, 111, 112, 128, 74)
 MOST_BEHIND = 1  # requests behind the oldest one
 INTERVAL_MS, BACKOFF_MS, MAX_POLL_MS = 5_000, 10, 100_000_000
 EPOCH, LEFT = 5, -1  # of answers
-CALLBACKS = ["assigned", "lost", "revoked"]
+CALLBACKS = ("assigned", "lost", "revoked")
 ADDED = "added"  # where unsubscribe() has told the background, and not looked yet what it asks
 State = tuple[Any, ...]
 Command = Mapping[str, Any]
@@ -82,7 +82,7 @@ def application_subscribes_to_one(client: JavaMember, scope: ConsumerScope) -> I
 
 
 SURROUNDINGS = (anything_is_answered, connection_breaks)
-# Rules that no row executes -> why.
+# Rules that no row executes, and no whole group -> why.
 APART: Mapping[str, str] = {
     java_rules.application_closes.name: "close() is one call; rows and whole groups lack it.",
     java_rules.commit_ends.name: "A commit needs positions; rows and whole groups lack them.",

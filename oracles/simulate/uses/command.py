@@ -43,8 +43,8 @@ def run(
     plots.possible(plot, html)
     if parquet is not None:
         tables_of.needed("--parquet")
-    kept = Kept.opened(resume)
     base = with_settings(dict(settings), with_settings(question(name).assumed))
+    kept = Kept.opened(resume)
     with reports(sketched(lambda _: "")) as report:
         found = answered(
             name,

@@ -1,6 +1,7 @@
 """A limit of memory is of the whole process, and is kept: the search ends before it passes it."""
 
 import json
+import mmap
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 from small_group import small_group
 
 from groupcheck.model.engine import Limits, UserError
+from groupcheck.model.engine import resident as of_process
 from groupcheck.model.engine.fast import explore, forked, memory
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.memory import MIB, RESERVE, Watch, foreseen, hash_growth, widening
@@ -45,6 +47,22 @@ def test_the_process_never_takes_more_than_its_limit(workers):
     assert code == 3
     assert document["reason"].startswith("stopped at the limit of 146,800,640 bytes of memory in")
     assert most <= 140 * MIB
+
+
+@pytest.mark.parametrize(("room", "taken"), [(30, 24), (23, 12), (7, 6)])
+def test_for_the_answer_is_put_aside_what_the_address_space_has(monkeypatch, room, taken):
+    mapped, real = [], mmap.mmap
+
+    def within(number: int, size: int) -> mmap.mmap:
+        if size > room * MIB:
+            raise OSError
+        mapped.append(size)
+        return real(number, mmap.PAGESIZE)
+
+    monkeypatch.setattr(of_process, "has_limited_address_space", lambda: True)
+    monkeypatch.setattr(of_process.mmap, "mmap", within)
+    with of_process.Spare():
+        assert mapped == [taken * MIB]
 
 
 @pytest.fixture

@@ -162,6 +162,16 @@ def test_a_scope_that_cannot_be_is_refused_in_words() -> None:
         ConsumerScope(faults={"flood": 1})
     with pytest.raises(ScopeError, match="plans, more than"):
         ConsumerScope(members=8, partitions=8)
+    with pytest.raises(ScopeError, match="no place for Java's members"):
+        ConsumerScope(java=True, requests="anybody")
+
+
+@pytest.mark.parametrize("field", ["auto_commit", "k16", "k23", "k25"])
+def test_what_only_javas_members_look_at_is_refused_without_them(field: str) -> None:
+    value: Any = True if field == "auto_commit" else "as_kafka"
+    with pytest.raises(ScopeError, match=f"{field} is about Java's members"):
+        ConsumerScope(**{field: value})
+    ConsumerScope(java=True, **{field: value})
 
 
 def test_each_assignor_makes_the_plans_that_it_is_known_for() -> None:

@@ -62,6 +62,9 @@ def test_a_bug_of_a_member_differs(capsys: pytest.CaptureFixture[str]) -> None:
         (["--mutation", "rejoin_is_refused"], "changes the coordinator"),
         (["--whole", "--mutation", BUG], "whole groups follow the model as it is"),
         (["--schedules", "3"], "add --whole"),
+        (["--members", "1"], "have a number of their own"),
+        (["--diff", "4.2.0", "4.3.1"], "in the rows of the coordinator alone"),
+        (["--whole", "--diff", "4.2.0", "4.3.1"], "in the rows of the coordinator alone"),
         (["--kafka", "4.0.0"], "no member of consumer groups of Kafka 4.0.0 is executed"),
     ],
 )

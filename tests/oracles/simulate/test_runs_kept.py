@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Sequence
@@ -96,6 +97,23 @@ def test_a_torn_line_or_another_source_is_a_run_that_was_not_kept(
     assert compare(SMALL, 2, kept=Kept.opened(file)) == found and runs.done == 5
 
 
+@pytest.mark.parametrize(
+    "told", ["", "[" * 5_000, "[]", "{}", '{"rounds": [], "lag": 1}', "1" * 5_000]
+)
+def test_a_line_that_somebody_else_made_is_a_run_that_was_not_kept(
+    told: str, tmp_path: Path
+) -> None:
+    file, setup = tmp_path / "runs", SMALL[0]
+    mine = Kept.opened(file)
+    assert mine is not None
+    mine.keep(setup, simulate(setup))
+    _, key, _ = file.read_text().splitlines()[1].split(" ", 2)
+    digest = hashlib.blake2b(f"{key} {told}".encode(), digest_size=16).hexdigest()
+    file.write_text(f"{FIRST.decode()}{digest} {key} {told}\n")
+    again = Kept.opened(file)
+    assert again is not None and again.found([setup]) == {}
+
+
 def test_a_run_that_was_cut_is_not_kept(tmp_path: Path) -> None:
     file = tmp_path / "runs"
     long = Setup(members=20, partitions=20, scenario="rolling-restart")
@@ -119,6 +137,15 @@ def test_another_file_stays_as_it_is(
     assert cli.run(["simulate", "--members", "2", "--resume", str(file / "x")]) == 2
     same = ["--resume", str(file), "--csv", str(file)]
     assert cli.run(["simulate", "--members", "2", *same]) == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["simulate --compare classic,classic", "curve initial-delay --set x=1", "advise --set x=1"],
+)
+def test_a_command_that_is_refused_makes_no_file(command: str, tmp_path: Path) -> None:
+    assert cli.run([*command.split(), "--resume", str(tmp_path / "runs")]) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_ordinary_file_is_not_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,12 +143,7 @@ final class AsyncCommands {
             case "background" -> background(member, command.path("find").asBoolean(true));
             case "part" -> member.part(command.path("name").asText());
             case "advance" -> member.clock.sleep(command.path("ms").asLong());
-            case "answer" -> {
-                ClientRequest asked = asked(member, command);
-                member.network.answer(asked.correlationId(), MemberVersions.parsed(
-                        asked.apiKey(), answers.answer(asked, command),
-                        asked.requestBuilder().latestAllowedVersion()));
-            }
+            case "answer" -> answer(member, asked(member, command), command);
             case "disconnect" -> {
                 member.network.disconnect(MemberNetwork.COORDINATOR);
                 if (command.path("all").asBoolean()) {
@@ -202,14 +197,18 @@ final class AsyncCommands {
             boolean found = false;
             for (ClientRequest request : List.copyOf(member.network.sent.values()))
                 if (request.apiKey().name.equals("FindCoordinator")) {
-                    member.network.answer(request.correlationId(), MemberVersions.parsed(
-                            request.apiKey(), answers.answer(request, FOUND),
-                            request.requestBuilder().latestAllowedVersion()));
+                    answer(member, request, FOUND);
                     found = true;
                 }
             if (!found) return;
             member.round();
         }
+    }
+
+    private void answer(AsyncMember member, ClientRequest asked, JsonNode given) throws Exception {
+        member.network.answer(asked.correlationId(), MemberVersions.parsed(
+                asked.apiKey(), answers.answer(asked, given),
+                asked.requestBuilder().latestAllowedVersion()));
     }
 
     /** The request of this number, or the oldest one of this API. */
