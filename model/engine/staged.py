@@ -11,6 +11,7 @@ depend on the machine whether symmetry was used, and which of several shortest p
 from __future__ import annotations
 
 import functools
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 ENOUGH = 50_000  # transitions after which plain Python is too slow: about a second
 MOST_STATES = 3_000_000  # that plain Python holds while kernels are compiled: a gigabyte
 BETWEEN = 0.2  # seconds between two looks at the process that compiles
+LIBRARIES = 60 << 20  # bytes that the compiled search loads: numpy and llvmlite (measured)
 
 
 class Stages:
@@ -62,7 +64,8 @@ class Stages:
             return False
         self._looked = time.perf_counter()
         # Kernels take less than half of it; but what plain Python has taken does not all come back.
-        is_tight = memory is not None and resident_bytes() > memory // 2
+        taken = resident_bytes() + (0 if "numpy" in sys.modules else LIBRARIES)
+        is_tight = memory is not None and taken > memory // 2
         if is_little and not is_tight:
             return False
         if self._is_compiled(search):
