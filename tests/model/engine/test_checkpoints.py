@@ -19,7 +19,7 @@ from small_group import small_group
 from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import CheckpointError, Limits, Spec, rule, single
-from groupcheck.model.engine.fast import explore, segments
+from groupcheck.model.engine.fast import exploration, explore, segments
 from groupcheck.model.engine.fast.identity import identity
 from groupcheck.model.engine.fast.segments import FILE, FOLDER, LOCK, MAGIC
 
@@ -56,6 +56,7 @@ def test_a_search_that_is_stopped_while_rules_are_called_continues(
     """Also where the values of the batch that was given up need wider fields than the
     states have.
     """
+    monkeypatch.setattr(exploration, "PULSE", -1.0)  # limits are looked at in each batch
     wider = []
     for batch in range(0, 60, 3):
         left, folder = [batch], tmp_path / str(batch)
