@@ -248,6 +248,12 @@ def test_no_file_names_a_machine_a_registry_or_work_left_over():
     assert "\n".join(found) == ""
 
 
+def test_no_two_modules_of_tests_have_one_name():
+    """pytest imports them by their names alone, and refuses the second one."""
+    names = [p.name for p in tracked() if p.is_relative_to("tests") and p.name[:5] == "test_"]
+    assert [name for name in names if names.count(name) > 1] == []
+
+
 @pytest.mark.parametrize("lock", sorted(p.name for p in ROOT.glob("requirements*.txt")))
 def test_the_lock_has_a_hash_for_every_version_and_no_address(lock: str):
     entries = (ROOT / lock).read_text().replace("\\\n", " ").splitlines()

@@ -189,7 +189,7 @@ def test_the_broker_has_the_size_limit_of_the_scope(monkeypatch: pytest.MonkeyPa
         assert disagreement is not None
 
 
-# Whole consumer groups have a driver of their own: oracles/consumer/test_conform_member.py.
+# Whole consumer groups have a driver of their own: oracles/consumer/test_conform_java_member.py.
 CLASSIC = [name for name, mode in FOLLOWED if mode == "--whole" and name != "consumer"]
 
 
