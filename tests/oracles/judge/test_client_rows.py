@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -37,18 +38,18 @@ class Wire:
         self.at += seconds
         return self.at
 
-    def ask(self, api: str, after: float = 0.1, **about: object) -> int:
+    def ask(self, api: str, after: float = 0.1, **about: Any) -> int:
         self.number += 1
-        of = {"member": "m", "generation": 1} | about
+        of: dict[str, Any] = {"member": "m", "generation": 1} | about
         if api == "JoinGroup":
             of["generation"] = -1
-        self.events.append(Asked(self._next(after), self.number, 2, 2, api, **of))  # type: ignore[arg-type]
+        self.events.append(Asked(self._next(after), self.number, 2, 2, api, **of))
         return self.number
 
-    def tell(self, number: int, error: int = 0, **about: object) -> None:
-        self.events.append(Told(self._next(0.1), number, error, **about))  # type: ignore[arg-type]
+    def tell(self, number: int, error: int = 0, **about: Any) -> None:
+        self.events.append(Told(self._next(0.1), number, error, **about))
 
-    def exchange(self, api: str, error: int = 0, **about: object) -> None:
+    def exchange(self, api: str, error: int = 0, **about: Any) -> None:
         self.tell(self.ask(api, **about), error)
 
     def joins(self, generation: int = 1, share: Iterable[tuple[str, int]] = ALL) -> None:

@@ -40,9 +40,10 @@ ROUND, SLOW, LOSE = Step.ROUND, Step.SLOW, Step.LOSE_ANSWER
 IN_A_ROUND = (FOLLOWS, JOIN, (ROUND,), 0, ())
 EVICTED = (FOLLOWS, BEAT, (), 25, None)
 COOPERATIVE_ROUND = (COOPERATIVE, JOIN, (ROUND,), 0, ())
+Where = tuple[Setting, str, tuple[Step, ...], int, tuple[Step, ...] | None]
 # Bug -> where it shows: setting, request, what comes first, code, the way to it (None: any); and
 # the rule that is broken. The first entry is the member without a bug.
-SHOWN: Mapping[str, tuple[tuple[object, ...], str]] = {
+SHOWN: Mapping[str, tuple[Where, str]] = {
     "": (COOPERATIVE_ROUND, ""),
     "application_not_told_of_loss": ((COOPERATIVE, BEAT, (), 25, None), "assigns_once"),
     "claims_lost_partitions": ((COOPERATIVE, JOIN, (ROUND,), 25, None), "claims_its_share"),
@@ -154,7 +155,7 @@ def shows(
 
     trials = []
     for name, (bug, command) in programs.items():
-        where = target(*SHOWN[bug][0])  # type: ignore[arg-type]
+        where = target(*SHOWN[bug][0])
         trials.append(Trial(where.setting, (where,), command, name, urgent=True))
     Pool(4, time.monotonic()).play(trials, heard)
     return found

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.clients.ClientRequest;
-import org.apache.kafka.common.TopicPartition;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -135,24 +134,10 @@ final class AsyncCommands {
             }
             case "unsubscribe" -> member.unsubscribe();
             case "close" -> member.close(Json.text(command, "operation", "DEFAULT"));
-            case "commit" -> member.commit();
-            case "position" -> member.seek(
-                    new TopicPartition(command.path("topic").asText("t"),
-                            command.path("partition").asInt()),
-                    command.path("offset").asLong());
             case "background" -> background(member, command.path("find").asBoolean(true));
             case "part" -> member.part(command.path("name").asText());
             case "advance" -> member.clock.sleep(command.path("ms").asLong());
             case "answer" -> answer(member, asked(member, command), command);
-            case "disconnect" -> {
-                member.network.disconnect(MemberNetwork.COORDINATOR);
-                if (command.path("all").asBoolean()) {
-                    member.network.disconnect(MemberNetwork.BROKER.idString());
-                }
-            }
-            case "connections" -> member.network.up = command.path("up").asBoolean();
-            case "topics" -> member.setTopics(command.path("topics"));
-            case "metadata" -> member.knowMetadata(command.path("known").asBoolean());
             case "restart" -> restart(of);
             case "deliver" -> deliver(of.link);
             case "flush" -> {

@@ -10,14 +10,12 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.ConsumerGroupHeartbeatRequestData;
 import org.apache.kafka.common.message.OffsetCommitRequestData;
 import org.apache.kafka.common.protocol.ApiMessage;
-import org.apache.kafka.common.utils.Timer;
 
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** What a member of a consumer group (KIP-848) shows: its memory, its queues, its requests. */
@@ -41,7 +39,6 @@ final class AsyncLook {
                 .put("rejoined", flag(membership, "rejoinedWhileReconciliationInProgress"))
                 .put("leaving", ((Optional<?>) Reflect.field(
                         membership, "leaveGroupInProgress")).isPresent())
-                .put("pollExpired", flag(membership, "isPollTimerExpired"))
                 .put("subscriptionUpdated",
                         ((AtomicBoolean) Reflect.field(membership, "subscriptionUpdated")).get())
                 .put("coordinator", ((Optional<?>) Reflect.call(
@@ -56,13 +53,7 @@ final class AsyncLook {
         look.set("awaiting", Json.json(marked("pendingOnAssignedCallback")));
         ArrayNode subscribed = look.putArray("subscribed");
         member.subscriptions.subscription().stream().sorted().forEach(subscribed::add);
-        CompletableFuture<?> lost = (CompletableFuture<?>) Reflect.field(
-                membership, "staleMemberAssignmentRelease");
-        look.put("lostPending", lost != null && !lost.isDone());
-        heartbeat(look);
         sentFields(look.putObject("sent"));
-        ArrayNode events = look.putArray("events");
-        member.forBackground.forEach(event -> events.add(event.type().toString()));
         ArrayNode asked = look.putArray("asked");
         for (BackgroundEvent event : member.forApplication) background(event, asked.addObject());
         look.set("calls", member.calls);
@@ -103,20 +94,6 @@ final class AsyncLook {
             if (mark.isEmpty() ? ready : flag(state, mark)) marked.add(partition);
         }
         return marked;
-    }
-
-    private void heartbeat(ObjectNode look) throws Exception {
-        Object state = Reflect.field(heartbeats, "heartbeatRequestState");
-        long now = member.clock.now;
-        look.put("inFlight", flag(state, "requestInFlight"))
-                .put("backoffMs", (Long) Reflect.call(state, "remainingBackoffMs", now))
-                .put("heartbeatMs", left(Reflect.field(state, "heartbeatTimer")))
-                .put("pollMs", left(Reflect.field(heartbeats, "pollTimer")));
-    }
-
-    private long left(Object timer) {
-        long deadline = (Long) Reflect.field((Timer) timer, "deadlineMs");
-        return Math.max(0, deadline - member.clock.now);
     }
 
     private void sentFields(ObjectNode into) {

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
-import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.clients.consumer.internals.AsyncKafkaConsumer;
 import org.apache.kafka.clients.consumer.internals.ConsumerMetadata;
@@ -55,6 +54,7 @@ import java.util.function.Supplier;
  * Of the two threads one runs at a time.
  */
 final class AsyncMember {
+    private final CallbackListener listener = new CallbackListener(this::called);
     // How often the background goes round for a call that waits for it.
     private static final int MOST_ROUNDS = 8;
     private static final String LOOKS = "processBackgroundEvents";
@@ -80,13 +80,11 @@ final class AsyncMember {
     ArrayNode calls = Json.MAKE.arrayNode();
     /** Callbacks that wait until a command lets them return. */
     private Set<String> held = Set.of();
-    private boolean metadataIsKnown = true;
     private final Semaphore ends = new Semaphore(0);
 
     /**
-     * Options, all of them optional: instance, autoCommit, autoCommitMs, maxPollMs, rack, assignor,
-     * listener (true), backoffMs, topics {name: partitions}, id, parts (a call that waits for the
-     * background takes no whole rounds of it).
+     * Options, all of them optional: instance, maxPollMs, listener (true), topics {name:
+     * partitions}, id, parts (a call that waits for the background takes no whole rounds of it).
      */
     AsyncMember(JsonNode options, Topics ids) throws Exception {
         this.ids = ids;
@@ -127,23 +125,17 @@ final class AsyncMember {
 
     private static ConsumerConfig config(JsonNode options) {
         String bytes = ByteArrayDeserializer.class.getName();
-        String backoff = Integer.toString(options.path("backoffMs").asInt(1));
         Map<String, Object> all = new HashMap<>(Map.of(
                 "bootstrap.servers", "localhost:9092", "group.id", "g",
                 "group.protocol", "consumer", "client.id", "c", "metric.reporters", "",
                 "key.deserializer", bytes, "value.deserializer", bytes));
         all.put("enable.metrics.push", "false");
         all.put("auto.offset.reset", "earliest");
-        all.put("retry.backoff.ms", backoff);
-        all.put("retry.backoff.max.ms", backoff);
-        all.put("enable.auto.commit", options.path("autoCommit").asBoolean(false));
-        all.put("auto.commit.interval.ms", options.path("autoCommitMs").asInt(1_600_000_000));
+        all.put("retry.backoff.ms", "1");
+        all.put("retry.backoff.max.ms", "1");
+        all.put("enable.auto.commit", false);
         all.put("max.poll.interval.ms", options.path("maxPollMs").asInt(300_000));
         if (options.has("instance")) all.put("group.instance.id", options.get("instance").asText());
-        if (options.has("rack")) all.put("client.rack", options.get("rack").asText());
-        if (options.has("assignor")) {
-            all.put("group.remote.assignor", options.get("assignor").asText());
-        }
         return new ConsumerConfig(all);
     }
 
@@ -341,11 +333,11 @@ final class AsyncMember {
     void subscribe(List<String> names, String regex) {
         application.begin(() -> {
             if (regex != null && listens) {
-                consumer.subscribe(new SubscriptionPattern(regex), heard());
+                consumer.subscribe(new SubscriptionPattern(regex), listener);
             } else if (regex != null) {
                 consumer.subscribe(new SubscriptionPattern(regex));
             } else if (listens) {
-                consumer.subscribe(names, heard());
+                consumer.subscribe(names, listener);
             } else {
                 consumer.subscribe(names);
             }
@@ -368,17 +360,6 @@ final class AsyncMember {
         });
     }
 
-    void commit() {
-        application.begin(() -> {
-            consumer.commitAsync();
-            return null;
-        });
-    }
-
-    void seek(TopicPartition partition, long offset) {
-        subscriptions.seek(partition, offset);
-    }
-
     /** Nobody needs it any more. */
     void abandon() {
         application.abandon();
@@ -386,25 +367,6 @@ final class AsyncMember {
         Reflect.set(background, "running", false);
         ends.release();
         ((Metrics) Reflect.field(consumer, "metrics")).close();
-    }
-
-    private ConsumerRebalanceListener heard() {
-        return new ConsumerRebalanceListener() {
-            @Override
-            public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
-                called("revoked", partitions);
-            }
-
-            @Override
-            public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
-                called("assigned", partitions);
-            }
-
-            @Override
-            public void onPartitionsLost(Collection<TopicPartition> partitions) {
-                called("lost", partitions);
-            }
-        };
     }
 
     private void called(String callback, Collection<TopicPartition> partitions) {
@@ -422,18 +384,13 @@ final class AsyncMember {
         if (metadata != null) metadata.requestUpdate(true);
     }
 
-    /** Does the cluster answer what the member asks about topics? */
-    void knowMetadata(boolean known) {
-        metadataIsKnown = known;
-    }
-
     String topic(Uuid id) {
         for (String name : topics.keySet()) if (ids.id(name).equals(id)) return name;
         return ids.name(id);
     }
 
     private void refreshMetadata() {
-        if (metadataIsKnown && metadata != null && metadata.updateRequested()) {
+        if (metadata != null && metadata.updateRequested()) {
             metadata.updateWithCurrentRequestVersion(topicsMetadata(), false, clock.now);
         }
     }
