@@ -50,7 +50,7 @@ def confirmed(
         if time.monotonic() < until and not judging.stopped.is_set():
             confirm(judging, found, repeats, None if repeats else tried.get(root_of(found)))
 
-    ordered = sorted(some, key=lambda one: "gets no answer" not in one.difference.detail)
+    ordered = sorted(some, key=lambda one: not one.difference.is_silence)
     judging.all([partial(one, found) for found in ordered], threads, tell)
 
 
