@@ -32,6 +32,7 @@ from groupcheck.oracles.wire.security import PLAINTEXT, Security
 
 STEPS = 24  # of one schedule, at most
 FAR = 5_000  # memories among which the nearest row is looked for
+NEAR = 100  # the same, while timers run
 LOOKS_APART = 0.25  # of the steps are questions about no group, as long as there are some
 STRAYS = 0.1  # of the steps are taken at random
 # The least and the most: before an answer counts as not come, and for one that must come.
@@ -210,17 +211,19 @@ class Judging:
         def after(at: Memory, edge: Edge) -> tuple[Memory, ...]:
             return rows.kept_after(at, edge.given)
 
-        ways = (nearest(memory, edges, after, goal, FAR) for goal in (new, wanted, wanted_finer))
+        limit = NEAR if waited else FAR
+        ways = (nearest(memory, edges, after, goal, limit) for goal in (new, wanted, wanted_finer))
         return next(filter(None, ways), ())
 
     def edges(self, profile: Profile, memory: Memory) -> tuple[Edge, ...]:
-        """What may be sent, or waited for, in a group of that profile, each with its kind."""
+        """What may be sent, or waited for, in a group of that profile, each with its kind; first
+        what leaves the group as it is, so that a schedule asks all of that before it goes on.
+        """
         one = profile.name, memory
         if one not in self._edges:
+            every = sorted(self.inputs(profile, memory), key=partial(may_change, memory))
             self._edges[one] = tuple(
-                Edge(given, kind_of(memory, given))
-                for given in self.inputs(profile, memory)
-                if self.spoken(given)
+                Edge(given, kind_of(memory, given)) for given in every if self.spoken(given)
             )
         return self._edges[one]
 

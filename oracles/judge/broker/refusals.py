@@ -9,16 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
-    INVALID_GROUP_ID,
     INVALID_SESSION_TIMEOUT,
     UNKNOWN_MEMBER_ID,
-    UNKNOWN_TOPIC_OR_PARTITION,
     name_of,
 )
 from groupcheck.oracles.judge.broker.looks import QUESTIONS, Look, Values
@@ -45,9 +42,8 @@ from groupcheck.oracles.judge.following.requests import (
     SYNC_GROUP,
     TOPIC_IDS,
     committing,
-    joining,
 )
-from groupcheck.oracles.judge.following.said import instance, subscription
+from groupcheck.oracles.judge.following.said import instance
 from groupcheck.oracles.judge.following.worlds import World, code_of, is_new
 from groupcheck.traces.messages.apis import Api, api
 from groupcheck.traces.messages.message_bytes import NEVER

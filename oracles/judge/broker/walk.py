@@ -27,7 +27,7 @@ from groupcheck.oracles.judge.broker.differences import (
     rules_of,
     word_of,
 )
-from groupcheck.oracles.judge.broker.graph import KeptRows
+from groupcheck.oracles.judge.broker.graph import IDLE, KeptRows
 from groupcheck.oracles.judge.broker.kinds import Kind, Way, kind_of, what_of
 from groupcheck.oracles.judge.broker.looks import Look
 from groupcheck.oracles.judge.broker.profiles import Profile, timeouts
@@ -62,9 +62,7 @@ from groupcheck.oracles.wire.connections import Answered, Closed, Connections
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
 EARLY, LATE = 0.5, 0.75
-# Of a timer's time: later than this there is no step, where timers are not waited for and where
-# they are.
-LATEST = (0.7, 0.4)
+LATEST = 0.7  # of a timer's time: later than this there is no step
 WAITED_S = 0.3
 LAG_S = 2.0  # of what is told behind what is done
 NOBODY = "nobody-0"  # an id that no broker has made
@@ -119,9 +117,10 @@ class Walk:
         self.target, self.profile, self._rows = target, profile, rows
         self._connections, self._group, self._pace = connections, group, pace
         self.met, self.transcript, self.acts = Met(), Transcript(), list[Act]()
-        # When each member was heard last, and when the phase began.
+        # When each member was heard last, and when the phase began: at the earliest, and how much
+        # later it may have been.
         self._heard: dict[str, float] = {}
-        self._phase, self._since = Phase.EMPTY, time.monotonic()
+        self._phase, self._since, self._unsure_s = Phase.EMPTY, time.monotonic(), 0.0
         # When something came last.
         self._arrived = self._since
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
@@ -245,23 +244,32 @@ class Walk:
             if seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
                 waited = number != own or now - sent_at > WAITED_S
                 self._heard[self.transcript.whose(number)] = now if waited else sent_at
-        if self.memory.core.phase != self._phase:
-            self._phase, self._since = self.memory.core.phase, sent_at
+        core, was = self.memory.core, self._phase
+        if core.phase != was:
+            self._phase = core.phase
+            if not self._syncs_due:  # whose time began with the phase before
+                self._since, self._unsure_s = sent_at, now - sent_at
+
+    @property
+    def _syncs_due(self) -> bool:
+        """Is the group stable while a SyncGroup is awaited?"""
+        core = self.memory.core
+        return core.phase == Phase.STABLE and core.deadline and core.due > 0
 
     def is_late(self, at: float | None = None) -> bool:
         """Has so much time passed (until `at`, if not until now) that a timer may have run out
         which nobody waits for? Then the schedule says nothing more.
         """
-        now, share = at or time.monotonic(), LATEST[bool(self.profile.waits)]
+        now = at or time.monotonic()
         said = [self._timeouts(member) for member in range(self.profile.members)]
         for member, seats in enumerate(self.memory.seats):
             sits = any(not (seat.join or seat.sync) for _, seat in seats)
             since = now - self._heard.get(lane_of(member), self._since)
-            if sits and since > said[member].session_ms / 1000 * share:
+            if sits and since > said[member].session_ms / 1000 * LATEST:
                 return True
         rounds_s = max(one.rebalance_ms for one in said) / 1000
-        runs = self.memory.core.phase in (Phase.PREPARING, Phase.COMPLETING)
-        return runs and now - self._since > rounds_s * share
+        runs = self.memory.core.phase in (Phase.PREPARING, Phase.COMPLETING) or self._syncs_due
+        return runs and now - self._since > rounds_s * LATEST
 
     @property
     def _short_ms(self) -> int:
@@ -292,13 +300,18 @@ class Walk:
         kind = kind_of(self.memory, given)
         self.acts.append(Act("wait", given.rule))
         self.transcript.lines.append(Line("waits", "", f"{short_s:g} s pass: {given.rule}"))
-        began = time.monotonic()
-        early = self._pass(short_s * EARLY)
+        # When the timer was set: at the earliest, and at the latest.
+        began = latest = time.monotonic()
+        armed = began if given.member is None else self._heard.get(lane_of(given.member), began)
+        if given.member is None and given != IDLE:
+            armed, latest = self._since, min(began, self._since + self._unsure_s)
+        early = self._pass(armed + short_s * EARLY - began)
         ways = ends(self._rows, self.worlds, given)
         answers = dict(early)
         told = any(end.answers for end in ways)
         if not early:
-            answers = self._gather(short_s) if told else self._pass(short_s * LATE + 0.3)
+            late_s = latest + short_s * (EARLY + LATE) + 0.3 - time.monotonic()
+            answers = self._gather(short_s) if told else self._pass(late_s)
         before, reached = self.memory, [] if early else self._follow(ways, answers, short_s + 1.0)
         self.met.tries("timers")
         if not reached:
@@ -308,13 +321,14 @@ class Walk:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
         self._agrees(Agreed(kind, given.rule, 0, (before, given)))
         self.waited = str(kind)
-        self._since = time.monotonic()
+        self._phase = self.memory.core.phase
+        self._since, self._unsure_s = armed + short_s, time.monotonic() - (armed + short_s)
         return True
 
     def _pass(self, wait_s: float) -> dict[int, Answered]:
         """So many seconds pass; the answers that come meanwhile."""
         until = time.monotonic() + wait_s
-        found = self._gather(wait_s)
+        found = self._gather(max(0.0, wait_s))
         time.sleep(max(0.0, until - time.monotonic()))
         return found
 

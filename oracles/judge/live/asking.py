@@ -52,7 +52,9 @@ CUT = 3  # bytes
 
 def _session(about: str, session_ms: int) -> Refused:
     values = JOINS | {"sessionTimeoutMs": session_ms}
-    return Refused(JOIN_GROUP, f"a session timeout that is {about}", INVALID_SESSION_TIMEOUT, values)
+    return Refused(
+        JOIN_GROUP, f"a session timeout that is {about}", INVALID_SESSION_TIMEOUT, values
+    )
 
 
 _REFUSED: tuple[Refused, ...] = (

@@ -106,9 +106,7 @@ class Walk:
         self._numbers: dict[int, int] = {}
         self.transcript: list[str] = []
         # An id that comes and goes creates the group; the model's group exists from the start.
-        first = self._ask(
-            Wire(JOIN_GROUP, 5, {"groupId": group, **JOINS}, "makes the group")
-        )
+        first = self._ask(Wire(JOIN_GROUP, 5, {"groupId": group, **JOINS}, "makes the group"))
         self._gone = str(self._answer(first)["memberId"])
         self._answer(
             self._ask(
