@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -42,7 +43,7 @@ QUICK_S, FULL_S = 20.0, 300.0
 EXPLORING = 0.6  # of the time; the rest is for repetitions
 # How much longer the repetitions, and the search for short schedules, may take.
 LONGER_S = 60.0
-THREADS = 4  # and as many again for groups that wait
+THREADS = 6  # and as many again for groups that wait
 SLOWER = 3  # so many times more, if rounds are waited for most of the time
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
 CONFIRMING = 10  # threads
@@ -116,11 +117,17 @@ def progress_line(judging: Judging, doing: str, whole_s: float, seconds: float) 
 
 
 def fitting(some: Sequence[Profile], settings: Mapping[str, str]) -> list[Profile]:
-    """The profiles whose members fit into a group of this broker; and a group that is filled, where
-    the broker bounds groups to a few members.
+    """The profiles whose members fit into a group of this broker, which some fill; and a group for
+    which there is one process more, where the broker bounds groups to a few members.
     """
     size = int(settings.get(SIZE, "0"))
-    found = [profile for profile in some if not size or profile.members <= size]
+    found = [
+        evolve(profile, settings={**profile.settings, "max_size": str(size)})
+        if profile.members == size
+        else profile
+        for profile in some
+        if not size or profile.members <= size
+    ]
     return [*found, *([limited(size)] if 0 < size <= LARGEST_GROUP else [])]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
@@ -57,14 +57,15 @@ from groupcheck.oracles.judge.following.worlds import (
     seen,
 )
 from groupcheck.oracles.judge.report.schedules import Act, Line
-from groupcheck.oracles.wire.connections import Answered, Closed, Connections
+from groupcheck.oracles.wire.connections import API_VERSIONS, Answered, Closed, Connections
 
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
 EARLY, LATE = 0.5, 0.75
 LATEST = 0.7  # of a timer's time: later than this there is no step
 WAITED_S = 0.3
-LAG_S = 2.0  # of what is told behind what is done
+SLICE_S = 0.1  # of a wait that may end early
+LAST_S = 7.0  # for what is asked last, before an answer counts as not come
 NOBODY = "nobody-0"  # an id that no broker has made
 
 
@@ -113,9 +114,12 @@ class Walk:
         connections: Connections,
         group: str,
         pace: Pace,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_over`: does nobody want the rest any more?"""
         self.target, self.profile, self._rows = target, profile, rows
         self._connections, self._group, self._pace = connections, group, pace
+        self._is_over = is_over
         self.met, self.transcript, self.acts = Met(), Transcript(), list[Act]()
         # When each member was heard last, and when the phase began: at the earliest, and how much
         # later it may have been.
@@ -149,7 +153,7 @@ class Walk:
         said = subscription(messages.JoinGroup(messages.NO_ID), self.target.topic)
         values = {"groupId": self._group, **joining(said, timeouts=self._timeouts(0))}
         number = self._send(Wire(JOIN_GROUP, version, values, "makes the group"))
-        answer = self._gather(self._pace.patience_s, number).get(number)
+        answer = self._gather(self._pace.patience_s(JOIN_GROUP.name), number).get(number)
         self.transcript.told({number: answer} if answer is not None else {})
         if (
             not isinstance(answer, dict)
@@ -161,7 +165,7 @@ class Walk:
         gone = answer["memberId"]
         values = {"groupId": self._group, "memberId": gone, "members": [{"memberId": gone}]}
         number = self._send(Wire(LEAVE_GROUP, min(3, leaves.stop - 1), values))
-        answers = self._gather(self._pace.patience_s, number)
+        answers = self._gather(self._pace.patience_s(LEAVE_GROUP.name), number)
         self.transcript.told(answers)
         self.worlds, self.is_made = [World(self._rows.start(), gone, topic=self.target.topic)], True
 
@@ -205,10 +209,11 @@ class Walk:
         number = self._send(request, given.member)
         ways = ends(self._rows, self.worlds, given, Asked(number, version))
         waits = any(all(e.number != number for e in end.answers) for end in ways)
-        is_round = request.api in (JOIN_GROUP, LEAVE_GROUP)
-        patience_s = self._pace.round_s if is_round else self._pace.patience_s
+        patience_s = self._pace.patience_s(request.api.name)
         first = self._pace.quiet_s if waits else patience_s
         answers = self._gather(first, number)
+        if not waits:
+            patience_s += asked_at - time.monotonic()
         reached = self._follow(ways, answers, patience_s)
         if number in answers and not waits:
             self.met.waited_s.append((request.api.name, time.monotonic() - asked_at))
@@ -329,7 +334,9 @@ class Walk:
         """So many seconds pass; the answers that come meanwhile."""
         until = time.monotonic() + wait_s
         found = self._gather(max(0.0, wait_s))
-        time.sleep(max(0.0, until - time.monotonic()))
+        while (left := until - time.monotonic()) > 0:
+            self._goes_on()
+            time.sleep(min(left, SLICE_S))
         return found
 
     def looks(self) -> list[Look]:
@@ -353,16 +360,18 @@ class Walk:
         kind = look.kind(self.worlds[0])
         self.acts.append(Act("look", look.name, -1, version))
         self.met.tries(look.rule, "every_answer", "schema", "connection")
-        (world,), until = self.worlds, time.monotonic() + min(self._pace.patience_s, LAG_S)
+        (world,), until = self.worlds, time.monotonic() + self._pace.lag_s
         values, pause_s = look.asks(self._group, world, version), 0.02
-        patience_s = self._pace.round_s if look.api is JOIN_GROUP else self._pace.patience_s
         while True:
+            asked_at = time.monotonic()
             number = self._send(Wire(look.api, version, values, look.about))
-            answers = self._gather(patience_s, number)
+            answers = self._gather(self._pace.patience_s(look.api.name), number)
+            answers |= self._lastly() if number not in answers else {}
             answer = answers.get(number)
             if answer is None or isinstance(answer, Closed) or len(answers) > 1:
                 self.transcript.told(answers)
                 raise Differs(not_answered(kind, answers, number))
+            self.met.waited_s.append((look.api.name, time.monotonic() - asked_at))
             wrong = look.wrong(answer, self._group, world)
             told = "; ".join(wrong) or "as in the model"
             asked = self.transcript.lines[-1].number
@@ -408,9 +417,29 @@ class Walk:
         return number
 
     def _gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
-        found = self._connections.gather(wait_s, until)
+        found, end = dict[int, Answered](), time.monotonic() + wait_s
+        while True:
+            left = max(0.0, end - time.monotonic())
+            found |= self._connections.gather(min(left, SLICE_S), until)
+            if until in found or left <= SLICE_S or not self._connections.waiting:
+                break
+            self._goes_on()
         if found:
             self._arrived = time.monotonic()
+        return found
+
+    def _goes_on(self) -> None:
+        """Raises `Late` if nobody wants the rest."""
+        if self._is_over():
+            raise Late
+
+    def _lastly(self) -> dict[int, Answered]:
+        """What comes until the broker has answered a question that is asked now: after a pause of
+        the broker, or of this machine, that is all that was awaited.
+        """
+        number = self._connections.send(API_VERSIONS, 0, {})
+        found = self._gather(LAST_S, number) | self._gather(self._pace.quiet_s)
+        found.pop(number, None)
         return found
 
     def _follow(
@@ -419,7 +448,7 @@ class Walk:
         """Gathers answers until they are exactly those of some way, and no more come. `answers`
         grows. On success the worlds are those behind the ways that fit.
         """
-        until = time.monotonic() + patience_s
+        until, is_last = time.monotonic() + patience_s, False
         while True:
             fitting = follow(ways, answers, fits)
             if fitting.reached:
@@ -430,7 +459,9 @@ class Walk:
                     return list(fitting.reached)
                 answers |= more
                 continue
-            if not any(could(way, answers) for way in ways) or time.monotonic() > until:
+            is_late = time.monotonic() > until
+            if not any(could(way, answers) for way in ways) or (is_late and is_last):
                 self.transcript.told(answers)
                 return []
-            answers |= self._gather(0.01)
+            answers |= self._lastly() if is_late else self._gather(0.01)
+            is_last = is_late

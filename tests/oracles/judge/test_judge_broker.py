@@ -174,7 +174,7 @@ def test_a_short_schedule_that_shows_nothing_at_leisure_leaves_nothing_behind(
         return True
 
     monkeypatch.setattr(confirming, "_short_way", shortened)
-    monkeypatch.setattr(confirming, "_shows", lambda *_: False)
+    monkeypatch.setattr(confirming, "_shows", lambda *_: None)
     aim, _ = target(healthy, PLAINTEXT, None, {})
     one = Difference(Kind("Empty", "JoinGroup"), ("NONE",), "silence", ("join_code",))
     found = Found(one, TWO_STEP, LEADS, ())
