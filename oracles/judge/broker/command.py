@@ -18,7 +18,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.broker.acts import checked
 from groupcheck.oracles.judge.broker.confirming import REPEATS, confirmed, outlives
 from groupcheck.oracles.judge.broker.exploring import Judging
-from groupcheck.oracles.judge.broker.judging import by_roots, judgement
+from groupcheck.oracles.judge.broker.judging import by_roots, judgement, toured
 from groupcheck.oracles.judge.broker.known import read as read_known
 from groupcheck.oracles.judge.broker.profiles import PROFILES, QUICK, Profile, limited
 from groupcheck.oracles.judge.broker.surroundings import SIZE, stated, target
@@ -46,7 +46,7 @@ LONGER_S = 60.0
 THREADS = 6  # and as many again for groups that wait
 SLOWER = 3  # so many times more, if rounds are waited for most of the time
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
-CONFIRMING = 10  # threads
+CONFIRMING = 16  # threads
 
 
 def broker(*, as_json: bool, junit: Path | None, html: Path | None, **options: Any) -> int:
@@ -94,8 +94,8 @@ def judged(
             judging.explore(profiles, whole * EXPLORING, threads, notify)
             first, others = by_roots(judging.ledger.found.values())
             ends, repeat = began + whole, partial(notify, "repeating")
-            confirmed(judging, first, ends + LONGER_S, more, repeat)
-            confirmed(judging, others, ends + LONGER_S, more, repeat, repeats=0)
+            until, tour = ends + LONGER_S, partial(toured, judging, profiles)
+            confirmed(judging, first, others, until, more, repeat, tour)
             if not judging.stopped.is_set():
                 outlives(judging)
         seconds = time.monotonic() - began

@@ -41,23 +41,27 @@ SHORTENING_S, RENEWING_S = 15.0, 5.0  # so long is tried to shorten one
 
 def confirmed(
     judging: Judging,
-    some: Sequence[Found],
+    first: Sequence[Found],
+    others: Sequence[Found],
     until: float,
     threads: int,
     tell: Callable[[], None],
-    repeats: int = REPEATS,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
-    """Confirms the differences in their order, but first those that wait for what does not come.
-    Those that are not begun in time are left. `repeats`: 0 for those of a root that has been tried.
+    """Confirms the `first` difference of each root, those before the others that wait for what does
+    not come; then makes schedules of the others short. Those that are not begun in time are left.
     """
-    tried = {root_of(one): one for one in judging.ledger.found.values() if one.again}
+    every = judging.ledger.found.values()
 
-    def one(found: Found) -> None:
+    def one(found: Found, repeats: int) -> None:
         if time.monotonic() < until and not judging.stopped.is_set():
-            confirm(judging, found, repeats, None if repeats else tried.get(root_of(found)))
+            like = (other for other in every if other.again and root_of(other) == root_of(found))
+            confirm(judging, found, repeats, None if repeats else next(like, None))
 
-    ordered = sorted(some, key=lambda one: not one.difference.is_silence)
-    judging.all([partial(one, found) for found in ordered], threads, tell)
+    ordered = sorted(first, key=lambda found: not found.difference.is_silence)
+    jobs = [partial(one, found, REPEATS) for found in ordered]
+    shorter = [partial(one, found, 0) for found in others]
+    judging.all([*jobs, meanwhile, *shorter], threads, tell)
 
 
 def confirm(
@@ -151,28 +155,34 @@ def _carried_out(
 
 def outlives(judging: Judging) -> None:
     """Sends what a broker may not outlive. Nothing can be tried on it afterwards."""
-    target, ledger = judging.target, judging.ledger
-    some = list[Found]()
-    for look in [one for one in LOOKS.values() if one.is_harsh]:
-        spoken = look.versions(target.announced.get(look.api.key, range(0)))
-        for version in dict.fromkeys([*spoken[:1], *spoken[-1:]]):
-            began = time.monotonic()
-            walk = judging.again(ONE_STEP, [Act("look", look.name, -1, version)])
-            ledger.note(ONE_STEP, walk.met)
-            if not walk.met.differences:
-                continue
-            some += [ledger.found[difference] for difference, _, _ in walk.met.differences]
-            if _ends(judging, began + OUTLIVED_S):
-                walk.met = Met()
-                kind = look.kind(walk.worlds[0])
-                walk.note(Difference(kind, ("a broker that goes on",), GONE, ("goes_on",)))
-                ledger.note(ONE_STEP, walk.met)
-                some += [ledger.found[difference] for difference, _, _ in walk.met.differences]
-                for found in some:
-                    found.is_final = True
-                return
+    ledger, some = judging.ledger, list[Found]()
+    ends, acts, lines = time.monotonic(), list[Act](), list[Line]()
+    for act in _harsh(judging):
+        ends = time.monotonic() + OUTLIVED_S
+        walk = judging.again(ONE_STEP, [act])
+        ledger.note(ONE_STEP, walk.met)
+        some += [ledger.found[difference] for difference, _, _ in walk.met.differences]
+        acts += walk.acts
+        lines += [evolve(line, number=len(acts)) for line in walk.transcript.lines]
+        if walk.met.differences and not _answers(judging):
+            break
+    if some and _ends(judging, ends):
+        kind, allowed = some[-1].difference.kind, ("a broker that goes on",)
+        gone = Difference(kind, allowed, GONE, ("goes_on",))
+        ledger.note(ONE_STEP, Met(differences=[(gone, tuple(acts), tuple(lines))]))
+        for found in (*some, ledger.found[gone]):
+            found.is_final = True
+        return
     for found in some:
         _repeat(judging, found, REPEATS)
+
+
+def _harsh(judging: Judging) -> Iterator[Act]:
+    """The questions that come last, in the oldest and the newest version."""
+    for look in [one for one in LOOKS.values() if one.is_harsh]:
+        spoken = look.versions(judging.target.announced.get(look.api.key, range(0)))
+        for version in dict.fromkeys([*spoken[:1], *spoken[-1:]]):
+            yield Act("look", look.name, -1, version)
 
 
 def _ends(judging: Judging, until: float) -> bool:

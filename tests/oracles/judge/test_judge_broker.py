@@ -418,3 +418,23 @@ def test_a_broker_that_does_not_outlive_a_request_is_told(
         assert {one.met for one in gone} == {
             "1 time; not tried again, because nothing answered any more"
         }
+
+
+def test_ctrl_c_in_what_is_asked_last_says_what_was_done(
+    healthy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was met by then is told, and is not said to have been tried again."""
+    name = "JoinGroup: no protocol at all"
+    monkeypatch.setitem(LOOKS, name, evolve(LOOKS[name], wrong=lambda *_: ["no"]))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(confirming, "_repeat", interrupted)
+    monkeypatch.setattr(confirming, "_ends", lambda *_: False)
+    monkeypatch.setattr(command, "QUICK_S", 0.1)
+    monkeypatch.setattr(command, "confirmed", lambda *_: None)
+    assert cli.run(["judge", "broker", healthy, "--json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verdict"], document["reason"]) == ("unknown", "interrupted")
+    assert "JoinGroup (no protocol at all)" in str(document["differs"])
