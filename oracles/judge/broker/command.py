@@ -43,7 +43,7 @@ QUICK_S, FULL_S = 20.0, 300.0
 EXPLORING = 0.6  # of the time; the rest is for repetitions
 # How much longer the repetitions, and the search for short schedules, may take.
 LONGER_S = 60.0
-THREADS = 6  # and as many again for groups that wait
+THREADS = 4  # and as many again for groups that wait
 SLOWER = 3  # so many times more, if rounds are waited for most of the time
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
 CONFIRMING = 16  # threads

@@ -41,7 +41,6 @@ HASTY_S = 0.5  # the least, for what is tried again at leisure
 MOST = 0.95  # of the answers, where a longer wait is no loss
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
 CAREFUL_S, CAREFUL_WAITING_S = 0.4, 0.15  # before an answer counts as not come, at leisure
-OVER_S = 1.5  # so long a schedule may go on when the time is over
 TOLD_S = 0.1  # between two reports of how far it is
 
 
@@ -172,11 +171,7 @@ class Judging:
         self, profile: Profile, way: tuple[Way, ...], rng: random.Random, until: float
     ) -> None:
         """One schedule, which begins with this way."""
-
-        def is_over() -> bool:
-            return time.monotonic() > until + OVER_S or self.stopped.is_set()
-
-        walk = self.started(profile, self.pace(), is_over)
+        walk = self.started(profile, self.pace(), self.stopped.is_set)
         walk.way = list(way)
         self._seeks(profile, way)
         try:
@@ -194,7 +189,7 @@ class Judging:
             walk.note(differs.difference)
         except Late:
             with self.ledger.lock:
-                self.ledger.late += not is_over()
+                self.ledger.late += not self.stopped.is_set()
         finally:
             walk.close()
         self.ledger.note(profile, walk.met)
@@ -241,12 +236,15 @@ class Judging:
         return next(filter(None, ways), ())
 
     def edges(self, profile: Profile, memory: Memory) -> tuple[Edge, ...]:
-        """What may be sent, or waited for, in a group of that profile, each with its kind; first
-        what leaves the group as it is, so that a schedule asks all of that before it goes on.
+        """What may be sent, or waited for, in a group of that profile, each with its kind. Where
+        timers are waited for, first what leaves the group as it is: behind a timer a schedule asks
+        all of that before it goes on.
         """
         one = profile.name, memory
         if one not in self._edges:
-            every = sorted(self.inputs(profile, memory), key=partial(may_change, memory))
+            every = self.inputs(profile, memory)
+            if profile.waits:
+                every.sort(key=partial(may_change, memory))
             self._edges[one] = tuple(
                 Edge(given, kind_of(memory, given)) for given in every if self.spoken(given)
             )

@@ -11,7 +11,7 @@ import pytest
 
 from groupcheck.oracles.coordinator.model import every_served
 from groupcheck.oracles.coordinator.served import coordinator
-from groupcheck.oracles.judge.broker.command import THREADS, fitting
+from groupcheck.oracles.judge.broker.command import fitting
 from groupcheck.oracles.judge.broker.confirming import REPEATS, confirm
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots
@@ -20,7 +20,7 @@ from groupcheck.oracles.judge.broker.profiles import PROFILES
 from groupcheck.oracles.judge.broker.surroundings import target
 from groupcheck.oracles.wire.security import PLAINTEXT
 
-SECONDS, TURN_S = 240.0, 10.0
+SECONDS, TURN_S, THREADS = 240.0, 10.0, 6
 MOVES = "it shows once the coordinator has moved, and the judge moves none"
 UNSEEN: Mapping[str, str] = {
     "first_round_without_delay": "it shows with an initial delay, and the judge waits for none",
