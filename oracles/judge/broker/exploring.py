@@ -57,6 +57,7 @@ class Judging:
     _rows: dict[object, KeptRows] = field(factory=dict)
     _edges: dict[tuple[str, Memory], tuple[Edge, ...]] = field(factory=dict)
     _groups: int = 0
+    _threads: int = 0
     _prefix: str = field(factory=lambda: f"groupcheck-{time.time_ns() // 1_000_000:x}")
 
     def rows(self, profile: Profile) -> KeptRows:
@@ -127,8 +128,9 @@ class Judging:
         kinds += [waiting] * threads if waiting else []
         jobs = [
             partial(self._some, some, until, random.Random(f"{self.seed}-{k}"), most)
-            for k, some in enumerate(kinds)
+            for k, some in enumerate(kinds, self._threads)
         ]
+        self._threads += len(kinds)  # whoever explores once more chooses otherwise
         self.all(jobs, len(jobs), tell)
 
     def all(
