@@ -35,6 +35,7 @@ NEEDLES = (
     b"is now empty",
     b"has failed, removing",
     b"[Group ",
+    b"[GroupId",
     *(beginning.encode() for beginning in BEGINNINGS),
 )
 
