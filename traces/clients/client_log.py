@@ -21,9 +21,9 @@ from groupcheck.traces.clients.frames import (
 )
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
-from groupcheck.traces.clients.shapes import LONGEST, by_shape, remember, shape_of
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
 from groupcheck.traces.clients.who import BROKER, NAMES, NOBODY, Names, names, task_of, with_names
+from groupcheck.traces.lines.shapes import LONGEST, by_shape, remember, shape_of
 from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
 

@@ -29,7 +29,7 @@ from typing import Any
 from attrs import Factory, evolve, field, frozen
 
 from groupcheck.traces.clients.errors import error_numbers, errors
-from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shape_text
+from groupcheck.traces.lines.shapes import LONGEST, remember, shape_of, shape_text
 from groupcheck.traces.lines.template import Spans, Template, compile_template
 
 MOST_MET = 10_000

@@ -13,10 +13,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from groupcheck.traces.clients.shapes import LONGEST, by_shape, shape_of, shape_text
+from groupcheck.traces.lines.shapes import LONGEST, by_shape, shape_of, shape_text
 
 NAMES = ("group", "client", "member", "instance")
-_KEYS = frozenset(NAMES)
 
 
 @frozen
@@ -236,9 +235,10 @@ def shown_name(text: str) -> str:
 
 def with_names(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
-    if _KEYS.isdisjoint(fields):
+    named = [key for key in NAMES if fields.get(key)]
+    if not named:
         return about
-    found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
+    found = {key: shown_name(str(fields[key])) for key in named}
     if about.library == JAVA:
         found = {key: text for key, text in found.items() if not getattr(about, key)}
     if _NO_GROUP.search(found.get("group", "")):

@@ -82,7 +82,16 @@ def _zone(text: str | None) -> int:
 
 
 # the stock pattern of Kafka's own log4j configuration: [2024-10-25 17:25:16,582] INFO
-_STOCK = re.compile(r"\[(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d{3})\] [A-Z]{4,5} ")
+_STOCK = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d):(\d\d),(\d{3})\] [A-Z]{4,5} ")
+
+
+@lru_cache(maxsize=1 << 10)
+def _minute(text: str) -> int | None:
+    """The beginning of the minute that is printed as `2024-10-25 17:25`."""
+    there = _stamp(text[:4], text[5:7], text[8:10], text[11:13], text[14:], "00")
+    return None if there is None else there.time
+
+
 # ISO 8601 and its relatives: 2024-10-25 17:25:16,582 · 2024-10-25T17:25:16.582+02:00 · 2024/10/25
 # 17:25:16.582 (Go)
 _ISO = re.compile(rf"(\d{{4}})[-/](\d\d)[-/](\d\d)[Tt _]{_CLOCK_PARTS}{_ZONE}")
@@ -184,8 +193,10 @@ def stamp(text: str) -> Stamp | None:
     """
     if not _DIGITS.search(text):
         return None
-    if stock := _STOCK.fullmatch(text):
-        return _stamp(*stock.groups())
+    if (stock := _STOCK.match(text)) and not _DIGITS.search(text, stock.end()):
+        minute, second = _minute(stock[1]), int(stock[2])
+        known = minute is not None and second <= 60
+        return Stamp((minute or 0) + second * 1000 + int(stock[3])) if known else None
     if text[:1] == "%" and (seconds := _LIBRDKAFKA.match(text)):
         return _unix(seconds)
     if iso := list(_ISO.finditer(text)):
