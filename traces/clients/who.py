@@ -184,6 +184,20 @@ def _marked(line: str) -> str:
     return next((name for name, mark in _MARKS if mark.search(line)), "")
 
 
+_BROKERS_OWN = re.compile(
+    r"\bkafka\.(?:server|log|cluster|controller|network|zk|zookeeper|raft|utils|coordinator|security)"
+    r"(?:\.[a-z]\w{0,60}){0,6}\.[A-Z]"
+    r"|\borg\.apache\.kafka\.(?:storage|server|controller|image|metadata|raft|queue|network"
+    r"|coordinator|security|timeline)\.|\bkafka\.Kafka\b"
+)
+
+
+@by_shape
+def is_of_broker(line: str) -> bool:
+    """Is there a logger in the line that only brokers and controllers have?"""
+    return _BROKERS_OWN.search(line) is not None
+
+
 def _by_prefix(line: str) -> Names:
     prefix = _JAVA_PREFIX.search(line)
     if line[:1] == "%" and (stock := _LIBRDKAFKA_LINE.match(line)) is not None:

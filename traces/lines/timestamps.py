@@ -26,6 +26,8 @@ FIRST_DATED = (date(1980, 1, 1).toordinal() - _EPOCH) * _DAY
 _FIRST_YEARLESS = (date(_YEARLESS, 1, 1).toordinal() - _EPOCH) * _DAY
 BACKWARDS = 6 * _HOUR
 """A time of day that is earlier than the one before it by more than this is of the next day."""
+ZONE_MS = 15 * 60_000
+"""Clocks of different zones differ by this at least."""
 THREADS = 60_000
 """Around midnight, a step back by less than this is of lines out of order."""
 
@@ -234,6 +236,18 @@ class Clock:
             time = self._day(time) if time < _FIRST_YEARLESS else self._year(time)
         self.last = time
         return time
+
+    def beside(self, time: int | None) -> int | None:
+        """The time of the next line of a log in which several programs may write, some of them
+        dates: a line without one is of the day on which it is closest to the last line with one. If
+        it is far from it then, too, it tells the time of another zone, and gets that line's time.
+        """
+        if time is not None and time >= FIRST_DATED:
+            self.last = time
+        if time is None or time >= FIRST_DATED or self.last is None:
+            return time
+        ahead = (time - self.last + _DAY // 2) % _DAY - _DAY // 2
+        return self.last + ahead if abs(ahead) <= ZONE_MS else self.last
 
     def _day(self, time: int) -> int:
         assert self.last is not None
