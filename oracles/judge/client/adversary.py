@@ -18,6 +18,7 @@ from typing import Any
 
 from attrs import define, evolve, frozen
 
+from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR
 from groupcheck.oracles.coordinator.group import Group, Id, Waiting
@@ -245,6 +246,11 @@ class Adversary(Coordinator):
     def elsewhere(self) -> int:
         """The groups move to the other node."""
         return self.move(2 if self._node == 3 else 3)
+
+    def ends(self, partitions: Partitions) -> dict[Partition, int]:
+        """Where the logs end."""
+        logs = self._cluster.topics[TOPIC]
+        return self.server.call(lambda: {(t, n): logs[n].end for t, n in partitions})
 
     def silence(self, silent: bool) -> None:
         """The nodes that may have the group answer nothing. When they are there again, the

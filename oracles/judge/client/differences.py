@@ -148,6 +148,7 @@ class _Run:
                 self.states.stopping()
             case App(said=Delivered()):
                 assert isinstance(event.said, Delivered)
+                self.states.handed(event.said.partition, event.said.last)
                 self._delivered(event.at, event.said.partition)
             case App(said=Failed(fatal=True)):
                 self._fatal(event)

@@ -81,6 +81,16 @@ class Told:
     seats: tuple[Seated, ...] = ()
     # Of a SyncGroup.
     share: Partitions = NOTHING
+    # Of an OffsetFetch: the committed offsets, of partitions that have one.
+    offsets: Mapping[Partition, int] = field(factory=dict)
+
+
+@frozen
+class Committed:
+    """Another member of the group has committed these offsets."""
+
+    at: float
+    offsets: Mapping[Partition, int]
 
 
 @frozen
@@ -136,7 +146,7 @@ class Ended:
     code: int | None
 
 
-Event = Asked | Told | Opened | Closed | Moved | App | Stopping | Ended
+Event = Asked | Told | Committed | Opened | Closed | Moved | App | Stopping | Ended
 
 
 @frozen

@@ -134,6 +134,7 @@ class Session:
             protocols=self._protocols(),
             versions=OLD_VERSIONS if self.setting.old else VERSIONS,
         )
+        one.reads = self.adversary.ends
         self._beside.append(one)
         one.start()
         return one

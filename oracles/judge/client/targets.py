@@ -38,6 +38,7 @@ from groupcheck.oracles.judge.client.moves import (
     LEAVE,
     MISFIT,
     OF_MEMBERS,
+    OFFSETS,
     OLD,
     STATIC,
     SYNC,
@@ -136,6 +137,9 @@ def _network(setting: Setting) -> Iterator[Target]:
     for at in (JOIN, SYNC, COMMIT, BEAT):
         for step in (Step.LOSE_ANSWER, Step.LOSE_REQUEST):
             yield Target(setting, Move(at, first=FIRST[at]), ((step,),))
+    # What is committed cannot be told at once; after three rounds a share has gone and come back.
+    unread = Move(OFFSETS, first=(ROUND,), code=NOT_COORDINATOR)
+    yield Target(setting, unread, ((MOVE,),))
     yield Target(setting, Move(BEAT, first=(Step.SILENCE,)), ((),))
     closes = Move(LEAVE, first=(Step.SLOW, ROUND, Step.CLOSE))
     yield Target(setting, closes, ((),))

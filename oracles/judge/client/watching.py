@@ -20,6 +20,7 @@ from groupcheck.oracles.judge.client.record import (
     App,
     Asked,
     Closed,
+    Committed,
     Event,
     Listed,
     Opened,
@@ -54,6 +55,8 @@ class Watch:
         # Connections of members beside the client, and what those of the client have asked.
         self._beside: set[int] = set()
         self._asked: dict[int, Asked] = {}
+        # The commits of members beside it that are not answered yet.
+        self._commits: dict[int, Mapping[Partition, int]] = {}
 
     def now(self) -> float:
         """Seconds since the run began."""
@@ -83,6 +86,7 @@ class Watch:
         if entry.client == BESIDE:  # a member beside it
             self._beside.add(entry.connection)
         if entry.connection in self._beside:
+            self._of_others(at, entry)
             return
         if entry.what == "opened":
             self.add(Opened(at, entry.node, entry.connection))
@@ -93,9 +97,20 @@ class Watch:
         elif entry.what == "answer":
             request = self._asked.pop(entry.number, None)
             if request is not None:
-                self.add(_answer(at, request, entry.values))
+                found = self._offsets(_by_topic(request.api, entry.values))
+                self.add(_answer(at, request, entry.values, found))
         else:
             self.add(Closed(at, entry.node, entry.connection, entry.what == "cut"))
+
+    def _of_others(self, at: float, entry: Noted) -> None:
+        """What a member beside the client commits."""
+        if entry.api != "OffsetCommit":
+            return
+        if entry.what == "request":
+            self._commits[entry.number] = self._offsets(entry.values["topics"])
+        elif offsets := self._commits.pop(entry.number, None):
+            if entry.what == "answer" and not error_of(entry.api, entry.values):
+                self.add(Committed(at, offsets))
 
     def _request(self, at: float, entry: Noted) -> Asked:
         values = entry.values
@@ -163,18 +178,28 @@ def error_of(api: str, values: Mapping[str, Any]) -> int:
     return int(max(found, key=abs))
 
 
-def _answer(at: float, request: Asked, values: Mapping[str, Any]) -> Told:
+def _by_topic(api: str, values: Mapping[str, Any]) -> Any:
+    """The topics in the answer to an OffsetFetch."""
+    if api != "OffsetFetch":
+        return ()
+    groups = [values, *(values.get("groups") or ())]
+    return [topic for group in groups for topic in group.get("topics") or ()]
+
+
+def _answer(
+    at: float, request: Asked, values: Mapping[str, Any], found: Mapping[Partition, int]
+) -> Told:
     error = error_of(request.api, values)
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {"offsets": {p: offset for p, offset in found.items() if offset >= 0}}
     if request.api == "JoinGroup":
-        more = {
+        more |= {
             "member": values.get("memberId", ""),
             "generation": values.get("generationId", NO_GENERATION),
             "protocol": values.get("protocolName") or "",
             "seats": tuple(map(_seated, values.get("members") or ())),
         }
     elif request.api == "SyncGroup" and not error:
-        more = {"share": read_share(values.get("assignment", b"")) or NOTHING}
+        more |= {"share": read_share(values.get("assignment", b"")) or NOTHING}
     return Told(at, request.number, error, **more)
 
 
