@@ -9,6 +9,7 @@ the model does not give. All of it runs in the thread that serves.
 from __future__ import annotations
 
 import copy
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -105,12 +106,17 @@ class Adversary(Coordinator):
         self._held: list[Arrival] = []
         # How others join while a request of the client is held up.
         self.round: Callable[[], None] = lambda: None
+        self._due = math.inf
         self._feed()
 
     def _feed(self) -> None:
-        """The log grows by some records a second."""
+        """The log grows by some records a second, if the machine lets it."""
+        late = time.monotonic() - self._due
+        if late > FEED_S:
+            self.watch.stalled(late)
         for partition in range(PARTITIONS):
             self._cluster.fill(TOPIC, partition, 1)
+        self._due = time.monotonic() + FEED_S
         self.server.later(FEED_S, self._feed)
 
     # -- A handler

@@ -1,8 +1,9 @@
 """What is seen of a client in one run: the requests and answers on the wire, the moves of the
 coordinator, and the events of its application, in the order of time.
 
-Times are seconds since the run began, by one clock. A request is seen when it has arrived, which
-may be long before it is answered.
+Times are seconds since the run began, by one clock, without those in which the machine had no time
+for it (`machine_time`). A request is seen when it has arrived, which may be long before it is
+answered.
 """
 
 from __future__ import annotations

@@ -278,7 +278,10 @@ class Session:
         code = self._program.wait(0.0 if early or self.stopped.is_set() else CLOSE_S)
         self.watch.add(Ended(self.watch.now(), code))
         self._program.end()
+        clock = self.watch.clock()
+        self.played = [evolve(one, began=clock(one.began)) for one in self.played]
         return self.watch.record(
+            clock,
             topics={TOPIC: PARTITIONS},
             session_ms=SESSION_MS,
             rebalance_ms=REBALANCE_MS,

@@ -10,10 +10,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from attrs import evolve
+
 from groupcheck.model.assignors import Partition
 from groupcheck.oracles.judge.client.beside import BESIDE, read_share, read_subscription
 from groupcheck.oracles.judge.client.events import Event as Said
 from groupcheck.oracles.judge.client.knowledge import Following, Knowledge
+from groupcheck.oracles.judge.client.machine_time import MachineTime
 from groupcheck.oracles.judge.client.record import (
     NO_GENERATION,
     NOTHING,
@@ -55,6 +58,7 @@ class Watch:
         # Connections of members beside the client, and what those of the client have asked.
         self._beside: set[int] = set()
         self._asked: dict[int, Asked] = {}
+        self._stalls: list[tuple[float, float]] = []
         # The commits of members beside it that are not answered yet.
         self._commits: dict[int, Mapping[Partition, int]] = {}
 
@@ -158,11 +162,20 @@ class Watch:
                     found[name, number] = offset
         return found
 
-    def record(self, **about: Any) -> Record:
-        """All that was gathered; `about`: the other fields of the record."""
+    def stalled(self, seconds: float) -> None:
+        """A timer has gone off so much too late."""
+        self._stalls.append((self.now(), seconds))
+
+    def clock(self) -> MachineTime:
+        """What counts of the time until now."""
+        return MachineTime.of(list(self._stalls))
+
+    def record(self, clock: MachineTime, **about: Any) -> Record:
+        """All that was gathered, by that clock; `about`: the other fields of the record."""
         with self._lock:
-            events = tuple(sorted(self.events, key=lambda event: event.at))
-        return Record(events, dropped=self.dropped, **about)
+            events = sorted(self.events, key=lambda event: event.at)
+        counted = tuple(evolve(event, at=clock(event.at)) for event in events)
+        return Record(counted, dropped=self.dropped, **about)
 
 
 def error_of(api: str, values: Mapping[str, Any]) -> int:

@@ -1,0 +1,45 @@
+"""The time of a run without that in which the machine had no time for it.
+
+Rules say how soon a client does something: within its session, half a second after an answer. On a
+machine that is busy neither the client nor the judge comes to its turn in time. How late that may
+be, the judge sees by itself: its server's own timer is late. Such a stall does not count, nor as
+much time after it, in which a client does what it could not do before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from attrs import define, field
+
+
+@define
+class MachineTime:
+    """Moments of a run, in seconds, as they count."""
+
+    _begins: list[float] = field(factory=list, init=False)
+    _ends: list[float] = field(factory=list, init=False)
+    # What does not count before each of these.
+    _before: list[float] = field(factory=list, init=False)
+
+    @classmethod
+    def of(cls, stalls: Iterable[tuple[float, float]]) -> MachineTime:
+        """`stalls`: when a timer went off, and how late it was then, in the order of time."""
+        time = cls()
+        for at, late in stalls:
+            if time._ends and at - late <= time._ends[-1]:
+                time._ends[-1] = max(time._ends[-1], at + late)
+                continue
+            lost = time._before[-1] + time._ends[-1] - time._begins[-1] if time._ends else 0.0
+            time._begins.append(at - late)
+            time._ends.append(at + late)
+            time._before.append(lost)
+        return time
+
+    def __call__(self, at: float) -> float:
+        """The moment as it counts; it is never later than another one that comes after it."""
+        last = bisect_right(self._begins, at) - 1
+        if last < 0:
+            return at
+        return at - self._before[last] - (min(at, self._ends[last]) - self._begins[last])
