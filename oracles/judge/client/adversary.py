@@ -114,7 +114,7 @@ class Adversary(Coordinator):
         late = time.monotonic() - self._due
         if late > FEED_S:
             self.watch.stalled(late)
-        for partition in range(PARTITIONS):
+        for partition in range(len(self._cluster.topics[TOPIC])):
             self._cluster.fill(TOPIC, partition, 1)
         self._due = time.monotonic() + FEED_S
         self.server.later(FEED_S, self._feed)
@@ -253,10 +253,14 @@ class Adversary(Coordinator):
         """The groups move to the other node."""
         return self.move(2 if self._node == 3 else 3)
 
+    def grow(self) -> None:
+        """The topic gets another partition."""
+        self.server.call(lambda: self._cluster.grow(TOPIC))
+
     def ends(self, partitions: Partitions) -> dict[Partition, int]:
         """Where the logs end."""
         logs = self._cluster.topics[TOPIC]
-        return self.server.call(lambda: {(t, n): logs[n].end for t, n in partitions})
+        return {(topic, number): logs[number].end for topic, number in partitions}
 
     def silence(self, silent: bool) -> None:
         """The nodes that may have the group answer nothing. When they are there again, the

@@ -299,6 +299,14 @@ class States:
         """The client was asked to close."""
         self._may_close = True
 
+    def may_join(self) -> None:
+        """Its topics have changed: it may join again, if it leads."""
+        for world, since in [*self.worlds.items()]:
+            m = world.memory
+            if m is not None and m.client.state == Member.STABLE:
+                joins = evolve(m, client=evolve(m.client, rejoin=True))
+                self.worlds.setdefault(evolve(world, memory=joins), since)
+
     # -- time
 
     def forget(self, answered: float, ready: float) -> Mapping[World, float | None]:

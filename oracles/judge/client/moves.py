@@ -59,6 +59,8 @@ class Step(StrEnum):
     ROUND = "another member joins, or joins again"
     MOVE = "the group moves to another node, which loads it"
     FENCE = "another process takes the client's instance id"
+    # What administrators do.
+    GROW = "the topic gets another partition"
     # What networks do.
     LOSE_REQUEST = "the connection is cut before the request is handled"
     LOSE_ANSWER = "the connection is cut before the answer is sent"

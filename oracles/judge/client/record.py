@@ -84,6 +84,12 @@ class Told:
     share: Partitions = NOTHING
     # Of an OffsetFetch: the committed offsets, of partitions that have one.
     offsets: Mapping[Partition, int] = field(factory=dict)
+    # Of a Metadata: topic -> how many partitions it has.
+    partitions: Mapping[str, int] = field(factory=dict)
+
+    def grows(self, topics: Mapping[str, int]) -> bool:
+        """Does it tell more partitions of a topic than there were?"""
+        return any(many > topics.get(topic, many) for topic, many in self.partitions.items())
 
 
 @frozen
@@ -155,7 +161,7 @@ class Record:
     """One run."""
 
     events: tuple[Event, ...]
-    # The topics, with their numbers of partitions.
+    # The topics, with their numbers of partitions at the beginning.
     topics: Mapping[str, int]
     # The settings that the client was asked to have.
     session_ms: int

@@ -137,8 +137,8 @@ def _network(setting: Setting) -> Iterator[Target]:
     for at in (JOIN, SYNC, COMMIT, BEAT):
         for step in (Step.LOSE_ANSWER, Step.LOSE_REQUEST):
             yield Target(setting, Move(at, first=FIRST[at]), ((step,),))
-    # What is committed cannot be told at once; after three rounds a share has gone and come back.
-    unread = Move(OFFSETS, first=(ROUND,), code=NOT_COORDINATOR)
+    # A member that was away is told late where to begin.
+    unread = Move(OFFSETS, first=(EXPIRE,), code=NOT_COORDINATOR)
     yield Target(setting, unread, ((MOVE,),))
     yield Target(setting, Move(BEAT, first=(Step.SILENCE,)), ((),))
     closes = Move(LEAVE, first=(Step.SLOW, ROUND, Step.CLOSE))
@@ -158,6 +158,8 @@ def _others() -> Iterator[Target]:
     yield Target(COOPERATIVE, Move(JOIN, first=FIRST[JOIN], code=UNKNOWN_MEMBER_ID))
     yield Target(COOPERATIVE, Move(JOIN, first=(Step.SLOW, ROUND)), ((),))
     yield Target(COOPERATIVE, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
+    yield Target(LEADS, Move(JOIN, first=(Step.GROW,)), ((),))
+    yield Target(LEADS, Move(SYNC, first=(Step.SLOW, ROUND, Step.GROW)), ((),))
     yield Target(LEADS, Move(BEAT, code=UNKNOWN_MEMBER_ID))
     yield Target(LEADS, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
     yield Target(LEADS, Move(SYNC, first=FIRST[SYNC]), ((Step.LOSE_ANSWER,),))

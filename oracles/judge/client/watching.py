@@ -204,7 +204,10 @@ def _answer(
 ) -> Told:
     error = error_of(request.api, values)
     more: dict[str, Any] = {"offsets": {p: offset for p, offset in found.items() if offset >= 0}}
-    if request.api == "JoinGroup":
+    if request.api == "Metadata":
+        topics = values.get("topics") or ()
+        more["partitions"] = {t["name"]: len(t["partitions"]) for t in topics if t.get("name")}
+    elif request.api == "JoinGroup":
         more |= {
             "member": values.get("memberId", ""),
             "generation": values.get("generationId", NO_GENERATION),

@@ -35,6 +35,8 @@ from groupcheck.oracles.judge.client.session import Command
 from groupcheck.oracles.judge.client.targets import Target, targets
 from groupcheck.oracles.judge.client.trying import Pool, Run, Trial
 
+from test_client_judged import SLOW as MISTAKES
+
 SCRIPT = Path(__file__).with_name("model_client.py")
 ROW = "a row"
 ROUND, SLOW, LOSE = Step.ROUND, Step.SLOW, Step.LOSE_ANSWER
@@ -55,7 +57,10 @@ SHOWN: Mapping[str, tuple[Where, str]] = {
     "commits_instead_of_joining": (IN_A_ROUND, "joins_again"),
     "eager_in_a_cooperative_group": (COOPERATIVE_ROUND, "claims_its_share"),
     "id_forgotten_on_disconnect": ((FOLLOWS, JOIN, (ROUND,), 0, (LOSE,)), "keeps_its_id"),
-    "fetch_error_skips_records": ((FOLLOWS, OFFSETS, (ROUND,), 16, None), "begins_where_committed"),
+    "fetch_error_skips_records": (
+        (FOLLOWS, OFFSETS, (Step.EXPIRE,), 16, None),
+        "begins_where_committed",
+    ),
     "joins_again_for_nothing": (COOPERATIVE_ROUND, ROW),
     "keeps_partitions_on_rejoin": ((FOLLOWS, JOIN, (SLOW, ROUND), 0, ()), "fetches_its_share"),
     "keeps_partitions_when_lost": (EVICTED, "delivers_between_callbacks"),
@@ -66,12 +71,17 @@ SHOWN: Mapping[str, tuple[Where, str]] = {
     "round_resets_late_member": ((COOPERATIVE, SYNC, (ROUND,), 27, None), "claims_its_share"),
     "stored_offset_outlives_revocation": (IN_A_ROUND, "begins_where_committed"),
 }
+# Bugs of changing topics, which the rows of a served member do not have -> the mistake of the small
+# client of `test_client_judged` that is the same.
+BY_HAND = {
+    "change_during_round_forgotten": "forgets-a-change",
+    "leader_ignores_new_partitions": "ignores-new-partitions",
+}
 # Bugs that show when a partition comes back: after so many moves.
 TWICE = {"stored_offset_outlives_revocation": 2}
 # Bugs of a variant that no setting has.
 VARIANTS = {"joins_again_for_nothing": "cooperative_rounds"}
 SUBSCRIBES = "the program under test subscribes once, and to one topic"
-GROWS = "the topic gets no partitions while a client is judged"
 PRODUCES = "the program under test has no producer"
 STYLE = "the program under test lets its library commit"
 CALLBACKS = "the callbacks of the program under test neither wait, commit nor throw"
@@ -81,7 +91,6 @@ UNSEEN: Mapping[str, str] = {
     "answer_to_an_earlier_subscription": SUBSCRIBES,
     "autocommit_beside_transactions": PRODUCES,
     "callback_commits_in_old_generation": CALLBACKS,
-    "change_during_round_forgotten": GROWS,
     "commit_sync_gives_up": STYLE,
     "completes_after_leaving": LATE,
     "dropped_topic_is_kept": SUBSCRIBES,
@@ -90,7 +99,6 @@ UNSEEN: Mapping[str, str] = {
     "first_assignor_decides": LISTS,
     "joins_while_committing": STYLE,
     "joins_while_revoking": CALLBACKS,
-    "leader_ignores_new_partitions": GROWS,
     "reason_to_join_forgotten": SUBSCRIBES,
     "subscription_change_unheard": SUBSCRIBES,
     "synced_without_generation": LATE,
@@ -112,8 +120,8 @@ def test_every_bug_of_the_member_is_shown_or_a_reason_says_why_not() -> None:
         for v in member
         if bug.concerns(v) and not v.coordinator & {*bug.rules}
     }
-    assert bugs == (SHOWN.keys() | UNSEEN.keys()) - {""}
-    assert not SHOWN.keys() & UNSEEN.keys()
+    assert sorted(bugs | {""}) == sorted([*SHOWN, *UNSEEN, *BY_HAND])
+    assert set(BY_HAND.values()) <= MISTAKES.keys()
 
 
 def target(

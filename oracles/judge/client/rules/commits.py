@@ -133,7 +133,7 @@ def begins_where_committed(run: Seen) -> Iterator[Case]:
     told: set[Partition] = set()
     before = Knowledge()
     for event, now in run.events:
-        if now.share_at != before.share_at and now.share is not None:
+        if now.share is not None and now.share_generation != before.share_generation:
             had = NOTHING if before.lost is not None else now.share_before
             new = {p: {committed[p]} for p in now.share - had if p in committed}
             told = set()

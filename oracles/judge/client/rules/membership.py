@@ -65,14 +65,20 @@ def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
 
 
 def keeps_its_id(run: Seen) -> Iterator[Case]:
-    """Whatever happens to its connections, as long as it neither left nor was refused."""
+    """Whatever happens to its connections, as long as it neither left nor was refused, and its
+    coordinator was not silent for so long that its session is over.
+    """
     left: set[str] = set()
+    silent = -1.0
     for event, now in run.events:
+        if isinstance(event, Moved) and event.seconds * 1000 >= now.session_ms:
+            silent = event.at if event.kind == "silence" else silent
         if isinstance(event, Asked) and event.api == "LeaveGroup":
             left |= {*event.members, *([event.member] if event.member else [])}
         if not isinstance(event, Asked) or event.api != "JoinGroup" or now.share is None:
             continue
-        if now.id and now.id not in left and now.fenced is None:
+        over = silent > max(now.beaten_at, now.generation_at)
+        if now.id and now.id not in left and now.fenced is None and not over:
             yield Case(
                 event.at,
                 ""
