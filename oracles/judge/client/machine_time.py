@@ -3,7 +3,8 @@
 Rules say how soon a client does something: within its session, half a second after an answer. On a
 machine that is busy neither the client nor the judge comes to its turn in time. How late that may
 be, the judge sees by itself: its server's own timer is late. Such a stall does not count, nor as
-much time after it, in which a client does what it could not do before.
+much time after it, in which a client does what it could not do before. (It counts a little, so that
+the order of events is that of their times.)
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from attrs import define, field
+
+LITTLE = 0.001  # the part of a stall that counts
 
 
 @define
@@ -38,8 +41,9 @@ class MachineTime:
         return time
 
     def __call__(self, at: float) -> float:
-        """The moment as it counts; it is never later than another one that comes after it."""
+        """The moment as it counts; another one that comes after it is later."""
         last = bisect_right(self._begins, at) - 1
         if last < 0:
             return at
-        return at - self._before[last] - (min(at, self._ends[last]) - self._begins[last])
+        lost = self._before[last] + min(at, self._ends[last]) - self._begins[last]
+        return at - (1 - LITTLE) * lost

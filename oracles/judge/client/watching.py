@@ -112,9 +112,10 @@ class Watch:
             return
         if entry.what == "request":
             self._commits[entry.number] = self._offsets(entry.values["topics"])
-        elif offsets := self._commits.pop(entry.number, None):
-            if entry.what == "answer" and not error_of(entry.api, entry.values):
-                self.add(Committed(at, offsets))
+            return
+        offsets = self._commits.pop(entry.number, None)
+        if offsets and entry.what == "answer" and not error_of(entry.api, entry.values):
+            self.add(Committed(at, offsets))
 
     def _request(self, at: float, entry: Noted) -> Asked:
         values = entry.values

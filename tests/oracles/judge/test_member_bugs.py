@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from test_client_judged import SLOW as MISTAKES
 
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.variants import load, names
@@ -34,8 +35,6 @@ from groupcheck.oracles.judge.client.moves import (
 from groupcheck.oracles.judge.client.session import Command
 from groupcheck.oracles.judge.client.targets import Target, targets
 from groupcheck.oracles.judge.client.trying import Pool, Run, Trial
-
-from test_client_judged import SLOW as MISTAKES
 
 SCRIPT = Path(__file__).with_name("model_client.py")
 ROW = "a row"

@@ -36,8 +36,8 @@ RULES = (
     Rule(
         "begins_where_committed",
         "It begins to read a partition that it is given anew where the group has committed it.",
-        "ConsumerCoordinator.initWithCommittedOffsetsIfNeeded; KafkaConsumer: a process that takes a"
-        " partition over begins at the committed offset",
+        "ConsumerCoordinator.initWithCommittedOffsetsIfNeeded; KafkaConsumer: a process that takes"
+        " a partition over begins at the committed offset",
         commits.begins_where_committed,
     ),
     Rule(
