@@ -424,6 +424,11 @@ def test_a_rule_that_needs_events_is_not_judged_without_them() -> None:
     assert silent.cases("tells_what_is_fatal") == []
 
 
+def test_a_member_that_is_removed_while_it_closes_need_not_leave() -> None:
+    run = Run().member().event(Stopping).beat(25).wait(1).event(Ended, 0)
+    assert run.cases("leaves_on_close") == []
+
+
 def test_a_static_member_that_leaves_breaks_its_rule() -> None:
     run = leave(Run(static=True).member().event(Stopping)).event(Ended, 0)
     assert "it has an instance id" in run.cases("leaves_on_close")[0]

@@ -234,7 +234,9 @@ def stops_when_fenced(run: Seen) -> Iterator[Case]:
 
 
 def leaves_on_close(run: Seen) -> Iterator[Case]:
-    """A dynamic member sends LeaveGroup if it knows its coordinator; a static one does not."""
+    """A dynamic member sends LeaveGroup if it knows its coordinator, unless it learns while it
+    closes that it is no member; a static one sends none.
+    """
     stopping: float | None = None
     member, left, ended = False, False, False
     known, over = False, 0
@@ -250,8 +252,9 @@ def leaves_on_close(run: Seen) -> Iterator[Case]:
         if isinstance(event, Stopping):
             stopping = event.at
             member = bool(now.id) and now.lost is None and now.fatal is None and known
-        if isinstance(event, Asked) and event.api == "LeaveGroup" and stopping is not None:
-            left = True
+        elif stopping is not None:
+            member = member and now.lost is None
+            left = left or (isinstance(event, Asked) and event.api == "LeaveGroup")
         ended = ended or isinstance(event, Ended)
     if stopping is None or not member:
         return
