@@ -47,3 +47,13 @@ class MachineTime:
             return at
         lost = self._before[last] + min(at, self._ends[last]) - self._begins[last]
         return at - (1 - LITTLE) * lost
+
+    def real(self, counted: float) -> float:
+        """The moment of which `counted` is what counts."""
+        last = bisect_right(self._begins, counted, key=self) - 1
+        if last < 0:
+            return counted
+        begins, ends = self._begins[last], self._ends[last]
+        since, stall = counted - self(begins), ends - begins
+        little = LITTLE * stall
+        return begins + since / LITTLE if since < little else ends + since - little

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.oracles.judge.client import events
+from groupcheck.oracles.judge.client.machine_time import MachineTime
 
 NOTHING: Partitions = frozenset()
 NO_GENERATION = -1
@@ -167,6 +168,8 @@ class Record:
     session_ms: int
     rebalance_ms: int
     static: bool = False
+    # Of the times of events.
+    clock: MachineTime = field(factory=MachineTime)
     # Events that were not kept, because there were too many.
     dropped: int = 0
 

@@ -176,7 +176,7 @@ class Watch:
         with self._lock:
             events = sorted(self.events, key=lambda event: event.at)
         counted = tuple(evolve(event, at=clock(event.at)) for event in events)
-        return Record(counted, dropped=self.dropped, **about)
+        return Record(counted, clock=clock, dropped=self.dropped, **about)
 
 
 def error_of(api: str, values: Mapping[str, Any]) -> int:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from groupcheck.oracles.judge.client import events as said
+from groupcheck.oracles.judge.client.machine_time import MachineTime
 from groupcheck.oracles.judge.client.record import (
     App,
     Asked,
@@ -412,6 +414,11 @@ def test_a_storm_is_a_refused_request_that_is_repeated_without_a_pause() -> None
         calm.wait(0.05).join("", 14)
     assert "in one second, each after an error" in storm.cases("backs_off")[0]
     assert calm.cases("backs_off") == [""]
+    # On a machine that stood still for as long as that.
+    time = MachineTime.of([(1.0 + k, 0.5) for k in range(20)])
+    events = tuple(evolve(event, at=time(event.at)) for event in calm.events)
+    slow = Record(events, {"t": 2}, 3000, 2000, clock=time)
+    assert [case.broken for case in RULE["backs_off"].cases(seen(slow))] == [""]
 
 
 def test_every_rule_has_a_run_that_breaks_it_and_one_that_keeps_it() -> None:

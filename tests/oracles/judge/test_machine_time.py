@@ -15,6 +15,7 @@ def test_a_stall_does_not_count_nor_as_much_time_after_it() -> None:
     time = MachineTime.of([(5.0, 1.0), (20.0, 0.5)])
     moments = {3.0: 3.0, 4.0: 4.0, 5.0: 4.001, 6.0: 4.002, 7.0: 5.002, 19.5: 17.502, 21.0: 18.003}
     assert {at: time(at) for at in moments} == pytest.approx(moments)
+    assert [time.real(counted) for counted in moments.values()] == pytest.approx([*moments])
 
 
 def test_stalls_that_overlap_are_one_and_no_moment_goes_back() -> None:

@@ -112,7 +112,9 @@ def _joins_late(words: str, seconds: float) -> str:
 
 
 def backs_off(run: Seen) -> Iterator[Case]:
-    """Requests of one kind that follow a refused one of the same kind are counted."""
+    """Requests of one kind that follow a refused one of the same kind are counted, in seconds that
+    may have stalls in them.
+    """
     requests: dict[int, str] = {}
     refused: dict[str, bool] = {}
     recent: dict[str, deque[float]] = {}
@@ -127,8 +129,9 @@ def backs_off(run: Seen) -> Iterator[Case]:
             requests[event.number] = event.api
             if refused.get(event.api):
                 times = recent.setdefault(event.api, deque())
-                times.append(event.at)
-                while times[0] < event.at - 1:
+                now_s = run.record.clock.real(event.at)
+                times.append(now_s)
+                while times[0] < now_s - 1:
                     times.popleft()
                 if len(times) > worst[event.api][0]:
                     worst[event.api] = (len(times), event.at)
