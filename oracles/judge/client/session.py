@@ -264,7 +264,7 @@ class Session:
                 self.adversary.move(2)
             case Step.SILENCE:
                 self.adversary.silence(True)
-                self.stopped.wait(SILENT_S)
+                self._watches(SILENT_S)
                 self.adversary.silence(False)
                 self.watch.add(Moved(self.watch.now(), "first", "the nodes answer again"))
             case Step.CLOSE:
