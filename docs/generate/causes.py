@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from reference import cell, code, page, table
 
-from groupcheck.traces.causes.knowledge import Cause, Need, Sign, in_general, shipped_knowledge
+from groupcheck.traces.causes.knowledge import Cause, Sign, in_general, shipped_knowledge
 from groupcheck.traces.clients.sentences import StatementKind, kinds, shipped_sentences
+from groupcheck.traces.facts.needs import Need
 
 NAMES = {"group", "client", "member", "instance"}
 MOST_TEXTS = 3

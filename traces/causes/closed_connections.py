@@ -69,25 +69,6 @@ def _is_failure(said: Statement) -> bool:
     return "failed" in said.fields or said.fields.get("reason") == "authentication"
 
 
-def lost_together(group: GroupEvidence) -> Iterator[Statement]:
-    """Connections to three brokers or more that ended within two seconds, not for being idle."""
-    ended = [
-        s
-        for s in group.all("disconnected")
-        if s.time is not None
-        and s.fields.get("broker", -1) != -1
-        and s.fields.get("wait") not in IDLE_MS
-        and not (s.fields.get("state") == "UP" and s.fields["wait"] <= SHORT_MS)
-    ]
-    window: list[Statement] = []
-    for said in sorted(ended, key=lambda s: s.time or 0):
-        window = [s for s in window if (said.time or 0) - (s.time or 0) <= TOGETHER_MS] + [said]
-        names = list(dict.fromkeys(str(s.fields["broker"]) for s in window))
-        if len(names) >= 3:
-            yield fact(window[0], "lost_together", count=len(names), brokers=", ".join(names[:5]))
-            return
-
-
 def all_down(group: GroupEvidence) -> Iterator[Statement]:
     """Clients that say that all their brokers are down. librdkafka also counts connections so that
     ended idle: then it says so again and again, and no attempt to connect fails.
@@ -117,4 +98,4 @@ def _api(said: Statement) -> str:
     return str(said.fields.get("api", ""))
 
 
-ENDS = (short_connections, idle_ends, lost_together, all_down, unanswered)
+ENDS = (short_connections, idle_ends, all_down, unanswered)

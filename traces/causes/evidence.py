@@ -14,6 +14,8 @@ from groupcheck.traces.causes.derived import derive
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.facts.facts import across
+from groupcheck.traces.facts.watch import Watch, streamed
 from groupcheck.traces.members.clocks import Clocks
 from groupcheck.traces.members.members import GroupMembers, Members
 
@@ -37,6 +39,8 @@ class Evidence:
     # What coordinators and clients say about generations and member ids.
     coordinator_claims: CoordinatorClaims = Factory(CoordinatorClaims)
     claims: Claims = Factory(Claims)
+    # Group -> what it does, followed while lines are read.
+    _watched: dict[str, Watch] = Factory(dict)
     # Who -> the group that this writer named last.
     _of: dict[str, str] = Factory(dict)
 
@@ -49,7 +53,10 @@ class Evidence:
         found = self.groups.get(group)
         if found is None:
             found = self.groups[group] = GroupEvidence(group)
+            self._watched[group] = Watch(streamed())
         found.add(said)
+        for follows in self._watched[group].hear(said):
+            found.add(follows)
         if said.kind in TELLING:
             said = said if said.group else evolve(said, group=group)
             self.claims.add(said, group)
@@ -66,6 +73,9 @@ class Evidence:
         """The evidence of each group, when all has been read, with the facts that follow from
         several statements.
         """
+        for name, watch in self._watched.items():
+            for follows in watch.end():
+                self.groups[name].add(follows)
         groups = self._of_groups()
         followed = self.members.of_groups()
         skews, misplaced = self.clocks.skews_and_misplaced()
@@ -82,6 +92,10 @@ class Evidence:
             facts = (*derive(group), *_of_members(group.followed), *by_broker.facts)
             for said in facts:
                 group.add(said)
+        named = {g.group: g for g in groups if g.group}
+        for said in across(lambda *some: [s for g in named.values() for s in g.all(*some)]):
+            if said.group in named:
+                named[said.group].add(said)
         return groups
 
     def _of_groups(self) -> list[GroupEvidence]:

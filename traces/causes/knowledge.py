@@ -31,33 +31,18 @@ from typing import Any, Literal
 
 from attrs import Factory, frozen
 from cattrs import Converter, transform_error
-from cattrs.gen import make_dict_structure_fn
 from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.facts.needs import Need, structured_needs
 from groupcheck.traces.lines.timestamps import show_span
 
 Severity = Literal["calm", "troubled", "broken"]
 Confidence = Literal["certain", "likely", "possible"]
 CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
 SEVERITIES: tuple[Severity, ...] = ("calm", "troubled", "broken")
-
-
-@frozen
-class Need:
-    """Statements of one kind."""
-
-    kind: str
-    # Field -> the values that it may have, as text. `a*` stands for all that begin like it, `*a*`
-    # for all that hold it, `<10` and `>=10` for numbers, `-` for a field that the line lacks, `!a`
-    # for everything but `a`.
-    where: Mapping[str, tuple[str, ...]] = Factory(dict)
-    # So many statements at least.
-    at_least: int = 1
-    # Of so many different members at least.
-    members: int = 1
 
 
 @frozen
@@ -183,15 +168,7 @@ def in_general(template: str) -> str:
 _converter = Converter(forbid_extra_keys=True)
 
 
-def _need(value: Any, _: type) -> Need:
-    if isinstance(value, str):
-        return Need(value)
-    where = {k: v if isinstance(v, list) else [v] for k, v in value.get("where", {}).items()}
-    return _whole_need({**value, "where": where}, Need)
-
-
-_whole_need = make_dict_structure_fn(Need, _converter)
-_converter.register_structure_hook(Need, _need)
+structured_needs(_converter)
 
 
 @cache
