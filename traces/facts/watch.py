@@ -26,7 +26,8 @@ MOST_SUBJECTS, IN_FULL = 200_000, 5_000
 MOST_GAPS, MOST_WINDOW, QUOTED, SHORT = 1_000, 1_000, 4, 120
 LEAST_GAP_MS = 1_000
 """Lines that lie closer together tell of one event, as far as an even period goes."""
-Key = tuple[Any, ...]
+Key = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""Whom a rule is computed for, and what divides the statements further (`same`)."""
 Subject = tuple[Key, str, Any]
 """Its key, its name, and the value that is looked at."""
 
@@ -69,7 +70,9 @@ class Watch:
     # Kind of fact -> how often something of `between` was heard, and who said something of
     # `follows` or `never`.
     _between: Counter[str] = Factory(Counter)
-    _heard: set[tuple[str, str, Key]] = Factory(set)
+    _heard: set[tuple[str, str, tuple[Any, ...]]] = Factory(set)
+    # Kind of fact -> what has divided statements so far.
+    _sames: dict[str, set[tuple[Any, ...]]] = Factory(dict)
     # Facts that a later line may still rule out, or that a longer one may replace.
     _held: dict[tuple[str, Key], list[Statement]] = Factory(dict)
     # Log -> its last statement with a time.
@@ -104,7 +107,7 @@ class Watch:
                 else:
                     yield from self._close(rule, key, run)
         for (kind, key), some in self._held.items():
-            if ("never", kind, key[:3]) not in self._heard:
+            if ("never", kind, key[0]) not in self._heard:
                 yield from some
 
     def _follow(self, rule: Rule, said: Statement) -> Iterator[Statement]:
@@ -115,49 +118,57 @@ class Watch:
                 self._heard.add((what, rule.kind, who))
         self._between[rule.kind] += bool(rule.between) and _met(rule.between, said)
         if rule.ends and _met(rule.ends, said):
-            for key, _, _ in self._subjects(rule, said):
-                run = runs.pop(key, None)
-                if run is not None:
-                    self._stood(rule, key, run, said)
+            for key in self._keys(rule, said):
+                self._stood(rule, key, runs.pop(key), said)
         if rule.without and _met(rule.without, said):
-            keys = [key for key, _, _ in self._subjects(rule, said)] or list(runs)
-            for key in keys:
-                if (run := runs.pop(key, None)) is not None:
-                    yield from self._close(rule, key, run)
+            for key in self._keys(rule, said):
+                yield from self._close(rule, key, runs.pop(key))
         if _met(rule.of, said) and not (rule.but and _met(rule.but, said)):
             for key, name, value in self._subjects(rule, said):
                 if key in runs or len(runs) < MOST_SUBJECTS:
                     yield from _TAKES[rule.sort](self, rule, key, name, value, said)
 
-    def _process(self, said: Statement) -> Key:
+    def _keys(self, rule: Rule, said: Statement) -> list[Key]:
+        """The runs that a statement ends: those of its subject; all if it names no subject."""
+        runs = self._runs[rule.kind]
+        bases = [key[0] for key, _, _ in self._subjects(rule, said, named_only=True)]
+        if not bases:
+            return list(runs)
+        sames = self._sames.get(rule.kind, ())
+        return [key for base in bases for same in sames if (key := (base, same)) in runs]
+
+    def _process(self, said: Statement) -> tuple[Any, ...]:
         return self.writer(said), said.log, said.process
 
-    def _subjects(self, rule: Rule, said: Statement) -> Iterator[Subject]:
-        """Whom the statement is about, as far as the rule goes."""
+    def _subjects(self, rule: Rule, said: Statement, named_only: bool = False) -> Iterator[Subject]:
+        """Whom the statement is about, as far as the rule goes. `named_only`: whatever it says of
+        them.
+        """
         value = value_of(said, rule.value) if rule.value else None
         same = () if rule.in_a_row else tuple(_same(said, name) for name in rule.same)
         who = self._process(said)
         if rule.per == "partition":
             alone = () if said.group else who
-            if rule.value == "offset":
+            if rule.value == "offset" and not named_only:
                 same = (said.kind, "offset" in said.fields)  # what is sent, and what is answered
                 for partition, offset in committed_offsets(said):
-                    yield (said.log, partition, *same, *alone), partition, offset
+                    yield ((said.log, partition, *alone), same), partition, offset
             else:
                 for partition in named_partitions(said):
-                    yield (said.log, partition, *same, *alone), partition, value
+                    yield ((said.log, partition, *alone), same), partition, value
         elif rule.per == "process":
-            yield (*who, *same), who[0], value
+            yield (who, same), who[0], value
         elif rule.per == "broker":
             name = value_of(said, ".broker")
             if name:
-                yield (name, said.log, "", *same), str(name), value
+                yield ((name, said.log), same), str(name), value
         else:
-            yield ("", "", "", *same), str(same[0] or "") if same else "", value
+            yield ((), same), str(same[0] or "") if same else "", value
 
     def _start(self, rule: Rule, key: Key, name: str, said: Statement) -> _Run:
         runs = self._runs[rule.kind]
         run = runs[key] = _Run(name, said, said)
+        self._sames.setdefault(rule.kind, set()).add(key[1])
         run.begun = self._between[rule.kind]
         run.followed = (
             not rule.follows or ("follows", rule.kind, self._process(said)) in self._heard
@@ -186,7 +197,9 @@ class Watch:
         else:
             changed = step is None or (abs(step) >= rule.least_step and (step > 0 or not rule.up))
         if changed:
-            yield self._fact(rule, said, run, (last, said), before=before, now=value, after=after)
+            yield self._fact(
+                rule, said, run, (last, said), before=before, now=value, after=after or None
+            )
 
     # -- repeats
 
