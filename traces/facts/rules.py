@@ -62,7 +62,7 @@ class Rule:
     # Of these, not the ones that fit one of these.
     but: tuple[Need, ...] = ()
     # Fields that divide them further: `.kind`, `*` for all fields. With `in_a_row`, a statement
-    # with other ones ends the run.
+    # of another kind or with other fields ends the run.
     same: tuple[str, ...] = ()
     in_a_row: bool = False
     # The field whose values are compared or counted, and one of which `also` tells how many there

@@ -18,6 +18,7 @@ from groupcheck.traces.facts.values import (
     committed_offsets,
     known_period,
     named_partitions,
+    same_name,
     value_of,
 )
 
@@ -39,21 +40,42 @@ class _Run:
     subject: str
     first: Statement
     last: Statement
-    n: int = 0
-    # The first of them; all of them where the rule quotes all.
-    kept: list[Statement] = Factory(list)
-    gaps: list[int] = Factory(list)
-    # The value that was told last, or what makes the statements the same.
-    value: Any = None
     # How often something of `between` was heard when the run began, and at its last statement.
     begun: int = 0
-    heard: int = 0
     # Whether something of `follows` was heard before.
     followed: bool = True
-    # `shared`: what lies in the window, and the most different values that one had.
-    window: deque[tuple[Statement, Any]] = Factory(lambda: deque(maxlen=MOST_WINDOW))
-    counts: Counter[Any] = Factory(Counter)
+    n: int = 0
+    # The value that was told last.
+    value: Any = None
+    heard: int = 0
+    # The first of them; all of them where the rule quotes all.
+    kept: list[Statement] | None = None
+    gaps: list[int] | None = None
+    # Different values; of `shared` those in the window, and the most that one had.
+    counts: Counter[Any] | None = None
+    window: deque[tuple[Statement, Any]] | None = None
     best: int = 0
+
+
+@define
+class _Plan:
+    """What a rule does with statements of one kind: the needs that concern this kind."""
+
+    rule: Rule
+    runs: dict[Key, _Run]
+    of: tuple[Need, ...]
+    but: tuple[Need, ...]
+    ends: tuple[Need, ...]
+    without: tuple[Need, ...]
+    never: tuple[Need, ...]
+    follows: tuple[Need, ...]
+    between: tuple[Need, ...]
+
+    @property
+    def is_idle(self) -> bool:
+        return not (
+            self.of or self.ends or self.without or self.never or self.follows or self.between
+        )
 
 
 @define
@@ -62,9 +84,9 @@ class Watch:
 
     rules: Sequence[Rule]
     # Who said a statement.
-    writer: Callable[[Statement], str] = lambda said: str(value_of(said, ".who") or "")
-    # Kind of statement -> the rules that look at it.
-    _looking: dict[str, list[Rule]] = Factory(dict)
+    writer: Callable[[Statement], str] = same_name
+    # Kind of statement -> what the rules do that look at it.
+    _plans: dict[str, list[_Plan]] = Factory(dict)
     # Kind of fact -> the runs of its subjects.
     _runs: dict[str, dict[Key, _Run]] = field(init=False)
     # Kind of fact -> how often something of `between` was heard, and who said something of
@@ -86,15 +108,34 @@ class Watch:
         """All facts that follow from these statements."""
         return [*(f for said in statements for f in self.hear(said)), *self.end()]
 
-    def hear(self, said: Statement) -> Iterator[Statement]:
-        """Takes the next statement. Yields the facts that are sure with it."""
-        rules = self._looking.get(said.kind)
-        if rules is None:
-            rules = self._looking[said.kind] = [r for r in self.rules if _looks_at(r, said.kind)]
-        if rules and said.time is not None:
+    def hear(self, said: Statement) -> list[Statement]:
+        """Takes the next statement. Gives the facts that are sure with it."""
+        plans = self._plans.get(said.kind)
+        if plans is None:
+            plans = self._plans[said.kind] = [
+                p for rule in self.rules if not (p := self._plan(rule, said.kind)).is_idle
+            ]
+        out: list[Statement] = []
+        if not plans:
+            return out
+        if said.time is not None:
             self._ends[said.log] = said
-        for rule in rules:
-            yield from self._follow(rule, said)
+        who = self.writer(said), said.log, said.process
+        for plan in plans:
+            rule, runs = plan.rule, plan.runs
+            if plan.never or plan.follows or plan.between:
+                self._note(plan, said, who)
+            if runs and plan.ends and _met(plan.ends, said):
+                for key in self._keys(rule, said, who):
+                    self._stood(rule, key, runs.pop(key), said)
+            if runs and plan.without and _met(plan.without, said):
+                for key in self._keys(rule, said, who):
+                    out += self._close(rule, key, runs.pop(key))
+            if plan.of and _met(plan.of, said) and not (plan.but and _met(plan.but, said)):
+                for key, name, value in self._subjects(rule, said, who):
+                    if key in runs or len(runs) < MOST_SUBJECTS:
+                        out += _TAKES[rule.sort](self, rule, key, name, value, said)
+        return out
 
     def end(self) -> Iterator[Statement]:
         """The log is over: yields all other facts."""
@@ -110,69 +151,67 @@ class Watch:
             if ("never", kind, key[0]) not in self._heard:
                 yield from some
 
-    def _follow(self, rule: Rule, said: Statement) -> Iterator[Statement]:
-        runs, who = self._runs[rule.kind], self._process(said)
-        for what in ("never", "follows"):
-            needs = rule.never if what == "never" else rule.follows
-            if needs and _met(needs, said) and len(self._heard) < MOST_SUBJECTS:
-                self._heard.add((what, rule.kind, who))
-        self._between[rule.kind] += bool(rule.between) and _met(rule.between, said)
-        if rule.ends and _met(rule.ends, said):
-            for key in self._keys(rule, said):
-                self._stood(rule, key, runs.pop(key), said)
-        if rule.without and _met(rule.without, said):
-            for key in self._keys(rule, said):
-                yield from self._close(rule, key, runs.pop(key))
-        if _met(rule.of, said) and not (rule.but and _met(rule.but, said)):
-            for key, name, value in self._subjects(rule, said):
-                if key in runs or len(runs) < MOST_SUBJECTS:
-                    yield from _TAKES[rule.sort](self, rule, key, name, value, said)
+    def _plan(self, rule: Rule, kind: str) -> _Plan:
+        def own(needs: Sequence[Need]) -> tuple[Need, ...]:
+            return tuple(need for need in needs if need.kind in (kind, ANY))
 
-    def _keys(self, rule: Rule, said: Statement) -> list[Key]:
+        but = own(rule.but)
+        of = () if any(not need.where for need in but) else own(rule.of)
+        return _Plan(
+            rule, self._runs[rule.kind], of, but, own(rule.ends), own(rule.without),
+            own(rule.never), own(rule.follows), own(rule.between),
+        )  # fmt: skip
+
+    def _note(self, plan: _Plan, said: Statement, who: tuple[Any, ...]) -> None:
+        """Notes what is said for `never`, `follows` and `between`."""
+        kind = plan.rule.kind
+        for what, needs in (("never", plan.never), ("follows", plan.follows)):
+            if needs and _met(needs, said) and len(self._heard) < MOST_SUBJECTS:
+                self._heard.add((what, kind, who))
+        self._between[kind] += bool(plan.between) and _met(plan.between, said)
+
+    def _keys(self, rule: Rule, said: Statement, who: tuple[Any, ...]) -> list[Key]:
         """The runs that a statement ends: those of its subject; all if it names no subject."""
         runs = self._runs[rule.kind]
-        bases = [key[0] for key, _, _ in self._subjects(rule, said, named_only=True)]
+        bases = [key[0] for key, _, _ in self._subjects(rule, said, who, named_only=True)]
         if not bases:
             return list(runs)
         sames = self._sames.get(rule.kind, ())
         return [key for base in bases for same in sames if (key := (base, same)) in runs]
 
-    def _process(self, said: Statement) -> tuple[Any, ...]:
-        return self.writer(said), said.log, said.process
-
-    def _subjects(self, rule: Rule, said: Statement, named_only: bool = False) -> Iterator[Subject]:
+    def _subjects(
+        self, rule: Rule, said: Statement, who: tuple[Any, ...], named_only: bool = False
+    ) -> Iterable[Subject]:
         """Whom the statement is about, as far as the rule goes. `named_only`: whatever it says of
         them.
         """
         value = value_of(said, rule.value) if rule.value else None
-        same = () if rule.in_a_row else tuple(_same(said, name) for name in rule.same)
-        who = self._process(said)
+        same = (
+            () if rule.in_a_row or not rule.same else tuple(_same(said, name) for name in rule.same)
+        )
+        if rule.per == "process":
+            return [((who, same), who[0], value)]
         if rule.per == "partition":
             alone = () if said.group else who
             if rule.value == "offset" and not named_only:
                 same = (said.kind, "offset" in said.fields)  # what is sent, and what is answered
-                for partition, offset in committed_offsets(said):
-                    yield ((said.log, partition, *alone), same), partition, offset
+                found: Iterable[tuple[str, Any]] = committed_offsets(said)
             else:
-                for partition in named_partitions(said):
-                    yield ((said.log, partition, *alone), same), partition, value
-        elif rule.per == "process":
-            yield (who, same), who[0], value
-        elif rule.per == "broker":
+                found = ((partition, value) for partition in named_partitions(said))
+            return [(((said.log, p, *alone), same), p, value) for p, value in found]
+        if rule.per == "broker":
             name = value_of(said, ".broker")
-            if name:
-                yield ((name, said.log), same), str(name), value
-        else:
-            yield ((), same), str(same[0] or "") if same else "", value
+            return [(((name, said.log), same), str(name), value)] if name else []
+        return [(((), same), str(same[0] or "") if same else "", value)]
 
     def _start(self, rule: Rule, key: Key, name: str, said: Statement) -> _Run:
-        runs = self._runs[rule.kind]
-        run = runs[key] = _Run(name, said, said)
+        run = self._runs[rule.kind][key] = _Run(name, said, said)
         self._sames.setdefault(rule.kind, set()).add(key[1])
-        run.begun = self._between[rule.kind]
-        run.followed = (
-            not rule.follows or ("follows", rule.kind, self._process(said)) in self._heard
-        )
+        if rule.between:
+            run.begun = self._between[rule.kind]
+        if rule.follows:
+            who = self.writer(said), said.log, said.process
+            run.followed = ("follows", rule.kind, who) in self._heard
         return run
 
     # -- changed, went_back
@@ -188,6 +227,8 @@ class Watch:
         after = ms_between(last, said)
         if after is None and last.time is not None and said.time is not None:
             return  # lines of several writers, in another order
+        if before == value and len(runs) > IN_FULL:
+            return
         run.value, run.last = value, said if len(runs) <= IN_FULL else _short(said)
         if before is None or before == value or not _comparable(before, value):
             return
@@ -207,19 +248,25 @@ class Watch:
         self, rule: Rule, key: Key, name: str, value: Any, said: Statement
     ) -> Iterator[Statement]:
         run = self._runs[rule.kind].get(key)
-        mark = tuple(_same(said, name) for name in rule.same) if rule.in_a_row else None
         if run is not None:
-            gap = ms_between(run.last, said)
-            if run.value != mark or (rule.pause and gap is not None and gap > rule.pause):
+            gap = ms_between(run.last, said) if rule.pause or rule.even else None
+            other = rule.in_a_row and not _alike(run.last, said)
+            if other or (rule.pause and gap is not None and gap > rule.pause):
                 yield from self._close(rule, key, run)
                 run = None
-            elif gap is not None and gap > LEAST_GAP_MS and len(run.gaps) < MOST_GAPS:
-                run.gaps.append(gap)
+            elif gap is not None and gap > LEAST_GAP_MS:
+                run.gaps = run.gaps or []
+                run.gaps += [gap][: MOST_GAPS - len(run.gaps)]
         run = run or self._start(rule, key, name, said)
-        run.n, run.last, run.value = run.n + 1, said, mark
-        run.heard = self._between[rule.kind]
-        if rule.value and len(run.counts) < MOST_WINDOW:
-            run.counts[value] += 1
+        run.n, run.last = run.n + 1, said
+        if rule.between:
+            run.heard = self._between[rule.kind]
+        if rule.value:
+            run.counts = Counter() if run.counts is None else run.counts
+            if len(run.counts) < MOST_WINDOW:
+                run.counts[value] += 1
+        if run.kept is None:
+            run.kept = []
         if len(run.kept) < (MOST_WINDOW if rule.quotes == "all" else QUOTED - 1):
             run.kept.append(said)
 
@@ -235,9 +282,11 @@ class Watch:
             yield from some
 
     def _repeated_facts(self, rule: Rule, run: _Run) -> Iterator[Statement]:
+        if run.n < rule.at_least:
+            return
         span = ms_between(run.first, run.last)
         timed = (rule.least_span, rule.most_span, rule.every)
-        if run.n < rule.at_least or not run.followed:
+        if not run.followed:
             return
         if rule.between and run.heard <= run.begun:
             return
@@ -250,23 +299,25 @@ class Watch:
             or (rule.every is not None and span > rule.every * (run.n - 1))
         ):
             return
-        period = round(median(run.gaps)) if run.gaps else None
+        gaps = run.gaps or []
+        period = round(median(gaps)) if gaps else None
         if rule.even and (
             period is None
-            or len(run.gaps) < 2
-            or any(abs(gap - period) > CLOSE_SHARE * period for gap in run.gaps)
+            or len(gaps) < 2
+            or any(abs(gap - period) > CLOSE_SHARE * period for gap in gaps)
         ):
             return
+        kept = run.kept or []
         values = {
             "n": run.n,
             "span": span,
             "rate": min(round(60_000 * (run.n - 1) / max(span or 1, 1)), 60_000),
             "period": period,
             "setting": (known_period(period) or None) if period else None,
-            "distinct": len([v for v in run.counts if v is not None]),
+            "distinct": len([v for v in run.counts or () if v is not None]),
         }
-        lines = tuple({s.line: s for s in (*run.kept[: QUOTED - 1], run.last)}.values())
-        quoted = {"first": [run.first], "last": [run.last], "all": run.kept}[rule.quotes]
+        lines = tuple({s.line: s for s in (*kept[: QUOTED - 1], run.last)}.values())
+        quoted = {"first": [run.first], "last": [run.last], "all": kept}[rule.quotes]
         yield from (self._fact(rule, said, run, lines, **values) for said in quoted)
 
     # -- shared
@@ -277,19 +328,24 @@ class Watch:
         if value is None or said.time is None:
             return
         run = self._runs[rule.kind].get(key) or self._start(rule, key, name, said)
-        if len(run.window) == MOST_WINDOW:
-            _drop(run)
+        if run.window is None or run.counts is None:
+            run.window, run.counts = deque(), Counter()
         run.window.append((said, value))
         run.counts[value] += 1
-        while abs(said.time - (run.window[0][0].time or 0)) > rule.within:
-            _drop(run)
+        while len(run.window) > MOST_WINDOW or (
+            abs(said.time - (run.window[0][0].time or 0)) > rule.within
+        ):
+            _, old = run.window.popleft()
+            run.counts[old] -= 1
+            if not run.counts[old]:
+                del run.counts[old]
         if len(run.counts) > run.best:
             run.best, run.kept = len(run.counts), [s for s, _ in run.window]
         return
         yield
 
     def _shared_facts(self, rule: Rule, run: _Run) -> Iterator[Statement]:
-        if run.best < rule.at_least or not run.followed:
+        if run.best < rule.at_least or not run.followed or not run.kept:
             return
         firsts = {value_of(s, rule.value): s for s in reversed(run.kept)}
         lines = tuple(sorted(firsts.values(), key=lambda s: (s.time or 0, s.line)))
@@ -357,13 +413,13 @@ _TAKES = {
 }
 
 
-def _looks_at(rule: Rule, kind: str) -> bool:
-    some = (rule.of, rule.ends, rule.without, rule.never, rule.between, rule.follows)
-    return any(need.kind in (kind, ANY) for needs in some for need in needs)
-
-
 def _met(needs: Sequence[Need], said: Statement) -> bool:
-    return any(need.kind in (said.kind, ANY) and need.fits(said) for need in needs)
+    """Does the statement meet one of the needs, which are of its kind?"""
+    return any(not need.where or need.fits(said) for need in needs)
+
+
+def _alike(a: Statement, b: Statement) -> bool:
+    return a.kind == b.kind and a.fields == b.fields
 
 
 def _same(said: Statement, name: str) -> Any:
@@ -377,13 +433,6 @@ def _comparable(before: Any, now: Any) -> bool:
     if isinstance(before, str) and isinstance(now, str):
         return before.startswith("broker ") == now.startswith("broker ")
     return isinstance(before, int | float) and isinstance(now, int | float)
-
-
-def _drop(run: _Run) -> None:
-    _, value = run.window.popleft()
-    run.counts[value] -= 1
-    if not run.counts[value]:
-        del run.counts[value]
 
 
 def _short(said: Statement) -> Statement:
