@@ -263,7 +263,7 @@ def _found_cause(
         text = f"This may be: {cause.title}. {decide and f'To decide: {decide}.'}".strip()
     quoted: list[Statement] = []
     for kind in dict.fromkeys(s.kind for s in shown):
-        quoted += [s for s in shown if s.kind == kind][:QUOTED]
+        quoted += [q for s in shown if s.kind == kind for q in s.rests_on or (s,)][:QUOTED]
     quoted = list({s.line: s for s in quoted}.values())
     return FoundCause(
         cause,

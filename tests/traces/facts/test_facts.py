@@ -104,9 +104,9 @@ def test_such_a_group_is_not_calm() -> None:
             ("broker 1", "broker 2"),
         ),
         (
-            "%7|1714557600.100|CGRPCOORD|a#consumer-1| [thrd:main]: Group \"g\" coordinator is"
+            '%7|1714557600.100|CGRPCOORD|a#consumer-1| [thrd:main]: Group "g" coordinator is'
             " k1:9092 id 1",
-            "%7|1714557605.100|CGRPCOORD|a#consumer-1| [thrd:main]: Group \"g\" coordinator is"
+            '%7|1714557605.100|CGRPCOORD|a#consumer-1| [thrd:main]: Group "g" coordinator is'
             " k2:9092 id 2",
             ("broker 1", "broker 2"),
         ),
@@ -158,9 +158,10 @@ def test_generations_jump_and_fall(line: str) -> None:
     found = facts("\n".join(line.format(n) for n in (4, 5, 70, 3)))
     assert found["generation_jumped"].text.endswith("jumps from 5 to 70")
     assert found["generation_went_back"].values["now"] == 3
-    assert not {"generation_jumped", "generation_went_back"} & facts(
-        "\n".join(line.format(n) for n in (4, 5, 5, 6))
-    ).keys()
+    assert (
+        not {"generation_jumped", "generation_went_back"}
+        & facts("\n".join(line.format(n) for n in (4, 5, 5, 6))).keys()
+    )
     assert facts(line.format(267719))["generation_high"].values["generation"] == 267719
 
 
