@@ -91,7 +91,7 @@ def _answer(
 ) -> Answer:
     diagnosis = diagnose(evidence, knowledge)
     verdict, verdict_reason = _judged(seen)
-    facts = told_facts(evidence)
+    facts = told_facts(evidence, knowledge)
     health, reason = _health(diagnosis, evidence, seen, facts, verdict, verdict_reason)
     blind = not diagnosis.causes and bool(evidence.tallies) and health in ("unknown", "troubled")
     return Answer(
@@ -108,9 +108,10 @@ def _answer(
     )
 
 
-def told_facts(evidence: GroupEvidence) -> list[Fact]:
+def told_facts(evidence: GroupEvidence, knowledge: Knowledge) -> list[Fact]:
     """The facts among all that lines say about a group."""
-    return facts_told({k: (t.count, t.statements()) for k, t in evidence.tallies.items()})
+    told = {k: (t.count, t.statements()) for k, t in evidence.tallies.items()}
+    return facts_told(knowledge.facts, told)
 
 
 def _judged(seen: Sequence[Seen]) -> tuple[Kind, str]:

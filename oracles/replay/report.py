@@ -168,7 +168,7 @@ def replay(
     known_format(format)
     there = find_logs([str(path) for path in paths], watch=watch)
     asked = ReplayOptions(group, format)
-    evidence = Evidence()
+    evidence = Evidence(rules=(knowledge or shipped_knowledge()).facts)
     reports: list[FileReport] = []
     for source in there.sources:
         try:
@@ -206,7 +206,8 @@ def _of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iterator[Fi
 def _quoted(report: FileReport) -> Set[int]:
     """The lines that anomalies of groups name, as many as are ever shown."""
     found = (a for g in report.groups for a in g.anomalies)
-    lines = (line for a in found for line in a.lines or (a.line,) if line)
+    back = (r.line for g in report.groups for r in g.findings.went_back)
+    lines = (*(line for a in found for line in a.lines or (a.line,) if line), *back)
     return set(itertools.islice(lines, MOST_QUOTED))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from groupcheck.traces.causes import derived_connections
@@ -21,7 +21,7 @@ from groupcheck.traces.causes.slow_joins import JOINS
 from groupcheck.traces.causes.unreachable import REACH
 from groupcheck.traces.clients.statement import MOST_MS, Statement, fact, ms_between
 from groupcheck.traces.facts.facts import in_time
-from groupcheck.traces.facts.rules import shipped_rules
+from groupcheck.traces.facts.rules import Rule, shipped_rules
 from groupcheck.traces.facts.watch import Watch
 
 # -- Pauses that a process tells of by itself, and what they cost its consumers.
@@ -100,16 +100,19 @@ _LOSSES = {
 _ROUND_ENDS = ("joined", "synced", "assigned")
 
 
-def derive(group: GroupEvidence) -> list[Statement]:
+def derive(group: GroupEvidence, rules: Mapping[str, Rule] | None = None) -> list[Statement]:
     """All facts that follow from the statements about the group: those that Python finds, and those
     that rules find in what was kept.
     """
-    return [*(said for find in _FACTS for said in find(group)), *_by_rules(group)]
+    return [
+        *(said for find in _FACTS for said in find(group)),
+        *_by_rules(group, rules or shipped_rules()),
+    ]
 
 
-def _by_rules(group: GroupEvidence) -> Iterator[Statement]:
+def _by_rules(group: GroupEvidence, rules: Mapping[str, Rule]) -> Iterator[Statement]:
     """What the whole group shows is in the order of time, what a process says in that of lines."""
-    kept = [r for r in shipped_rules().values() if r.of and not r.stream and r.per != "all groups"]
+    kept = [r for r in rules.values() if r.of and not r.stream and r.per != "all groups"]
     some = group.all()
     alone = Watch([r for r in kept if r.per != "group"], group.writer)
     yield from alone.facts(some)

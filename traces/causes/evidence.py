@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define, evolve, field
 
 from groupcheck.traces.both.clients import TELLING, Claims
 from groupcheck.traces.both.contradictions import contradictions
@@ -15,7 +15,8 @@ from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.facts import across
-from groupcheck.traces.facts.watch import Watch, streamed
+from groupcheck.traces.facts.rules import Rule, shipped_rules
+from groupcheck.traces.facts.watch import Watch
 from groupcheck.traces.members.clocks import Clocks
 from groupcheck.traces.members.members import GroupMembers, Members
 
@@ -39,10 +40,17 @@ class Evidence:
     # What coordinators and clients say about generations and member ids.
     coordinator_claims: CoordinatorClaims = Factory(CoordinatorClaims)
     claims: Claims = Factory(Claims)
+    # The facts that are looked for, by kind.
+    rules: Mapping[str, Rule] = Factory(shipped_rules)
     # Group -> what it does, followed while lines are read.
     _watched: dict[str, Watch] = Factory(dict)
     # Who -> the group that this writer named last.
     _of: dict[str, str] = Factory(dict)
+    _streamed: Sequence[Rule] = field(init=False)
+
+    @_streamed.default
+    def _rules_in_stream(self) -> Sequence[Rule]:
+        return [rule for rule in self.rules.values() if rule.stream]
 
     def add(self, said: Statement) -> None:
         group = said.group or self._of.get(said.who, NO_GROUP)
@@ -53,7 +61,7 @@ class Evidence:
         found = self.groups.get(group)
         if found is None:
             found = self.groups[group] = GroupEvidence(group)
-            self._watched[group] = Watch(streamed())
+            self._watched[group] = Watch(self._streamed)
         found.add(said)
         for follows in self._watched[group].hear(said):
             found.add(follows)
@@ -89,11 +97,13 @@ class Evidence:
             )
             group.correct_times(skews)
             group.versions = self.versions
-            facts = (*derive(group), *_of_members(group.followed), *by_broker.facts)
+            facts = (*derive(group, self.rules), *_of_members(group.followed), *by_broker.facts)
             for said in facts:
                 group.add(said)
         named = {g.group: g for g in groups if g.group}
-        for said in across(lambda *some: [s for g in named.values() for s in g.all(*some)]):
+        for said in across(
+            self.rules, lambda *some: [s for g in named.values() for s in g.all(*some)]
+        ):
             if said.group in named:
                 named[said.group].add(said)
         return groups

@@ -47,6 +47,17 @@ def statements(report: FileReport, group: GroupReport) -> Iterator[Statement]:
                 more["lasted"] = found.until - found.since
             told = say(kind, found.line, found.text, found.since, told=found.text, **more)
             yield evolve(told, **_quoted(told, found, report))
+    for back in group.findings.went_back[:STATEMENTS_KEPT]:
+        told = say(
+            "offset_went_back",
+            back.line,
+            report.quotes.get(back.line, ""),
+            back.time or None,
+            partition=back.partition,
+            before=back.was,
+            now=back.committed,
+        )
+        yield evolve(told, subject=back.partition)
     yield from _refusals(say, group.findings)
     yield from _members(say, group.findings, report.format in (REQUEST_LOG, PACKET_CAPTURE))
     yield from _settings(say, group.findings)

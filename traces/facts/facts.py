@@ -10,7 +10,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.facts.rules import SORTS, Rule, Sort, shipped_rules, written
+from groupcheck.traces.facts.rules import SORTS, Rule, Sort, written
 from groupcheck.traces.facts.watch import Watch
 
 MOST_TOLD = 100
@@ -41,14 +41,16 @@ class Fact:
         return self.text, tuple((said.log, said.line) for said in self.lines)
 
 
-def facts_told(by_kind: Mapping[str, tuple[int, Iterable[Statement]]]) -> list[Fact]:
+def facts_told(
+    rules: Mapping[str, Rule], by_kind: Mapping[str, tuple[int, Iterable[Statement]]]
+) -> list[Fact]:
     """The facts among statements (kind -> how many, and those that were kept). First that of each
     kind that was found first, alarms before others; then the rest of each kind.
     """
     firsts: list[Fact] = []
     others: list[Fact] = []
     for kind, (count, some) in by_kind.items():
-        rule = shipped_rules().get(kind)
+        rule = rules.get(kind)
         if rule is None or not rule.text:
             continue
         told = list({f.places: f for f in _told(rule, count, some)}.values())
@@ -61,12 +63,11 @@ def facts_told(by_kind: Mapping[str, tuple[int, Iterable[Statement]]]) -> list[F
 
 def _told(rule: Rule, count: int, some: Iterable[Statement]) -> Iterator[Fact]:
     for said in some:
-        values = {**said.fields, "subject": said.subject or said.who}
-        text = written(rule.text, values)
+        subject = said.subject or said.who
+        named = subject or ("a client" if rule.per == "process" and rule.of else "")
+        text = written(rule.text, {**said.fields, "subject": named})
         lines = said.rests_on or (said,)
-        yield Fact(
-            rule.kind, rule.sort, values["subject"], text, said.fields, lines, rule.alarm, count
-        )
+        yield Fact(rule.kind, rule.sort, subject, text, said.fields, lines, rule.alarm, count)
 
 
 def in_time(statements: Iterable[Statement]) -> list[Statement]:
@@ -82,11 +83,13 @@ def in_time(statements: Iterable[Statement]) -> list[Statement]:
     return [said for _, said in sorted(timed, key=lambda one: one[0])]
 
 
-def across(kept: Callable[..., Iterable[Statement]]) -> Iterator[Statement]:
+def across(
+    known: Mapping[str, Rule], kept: Callable[..., Iterable[Statement]]
+) -> Iterator[Statement]:
     """Facts that several groups share, told for each of them. `kept`: the statements of all groups
     that are of the given kinds.
     """
-    rules = [r for r in shipped_rules().values() if r.per == "all groups"]
+    rules = [r for r in known.values() if r.per == "all groups"]
     some = in_time(kept(*{need.kind for r in rules for need in r.of}))
     for told in Watch(rules).facts(some):
         for group in dict.fromkeys(s.group for s in told.rests_on):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from statistics import median
 from typing import Any
 
@@ -12,7 +11,7 @@ from attrs import Factory, define, evolve, field
 
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
 from groupcheck.traces.facts.needs import ANY, Need
-from groupcheck.traces.facts.rules import Rule, shipped_rules
+from groupcheck.traces.facts.rules import Rule
 from groupcheck.traces.facts.values import (
     CLOSE_SHARE,
     committed_offsets,
@@ -437,9 +436,3 @@ def _comparable(before: Any, now: Any) -> bool:
 
 def _short(said: Statement) -> Statement:
     return evolve(said, text=said.text[:SHORT], fields={})
-
-
-@cache
-def streamed() -> tuple[Rule, ...]:
-    """The rules that are followed while lines are read."""
-    return tuple(rule for rule in shipped_rules().values() if rule.stream)

@@ -5,13 +5,16 @@ so, with its values and its lines, and only there.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from groupcheck.model.engine.errors import UserError
 from groupcheck.oracles.replay.answers import answers, told_facts
+from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.causes.knowledge import shipped_knowledge
+from groupcheck.traces.causes.knowledge import knowledge_of, shipped_knowledge
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.sentences import kinds, shipped_sentences
 from groupcheck.traces.clients.statement import Statement
@@ -34,7 +37,9 @@ def evidence(*logs: str) -> Evidence:
 def facts(*logs: str) -> dict[str, Fact]:
     """The first fact of each kind about the only, or the first, group."""
     groups = evidence(*logs).by_group()
-    return {f.kind: f for f in reversed(told_facts(groups[0]))} if groups else {}
+    return (
+        {f.kind: f for f in reversed(told_facts(groups[0], shipped_knowledge()))} if groups else {}
+    )
 
 
 def at(second: float, text: str) -> str:
@@ -199,6 +204,14 @@ def test_joins_many_times_a_second() -> None:
     assert "join_loop" not in facts("".join(at(60 * n, line) for n in range(40)))
 
 
+def test_a_named_member_that_joins_more_than_once_a_second_is_not_calm() -> None:
+    line = JAVA + " (Re-)joining group"
+    assert facts("".join(at(n / 20, line) for n in range(20)))["joins_fast"].alarm
+    nameless = "INFO o.a.k.c.c.i.AbstractCoordinator: (Re-)joining group g"
+    started = facts("".join(at(n / 20, nameless) for n in range(20)))
+    assert "joins_fast" not in started and not any(f.alarm for f in started.values())
+
+
 def test_equal_lines() -> None:
     line = JAVA + " Attempt to heartbeat failed since group is rebalancing"
     same = facts("".join(at(3 * n, line) for n in range(5)))["equal_lines"]
@@ -235,11 +248,13 @@ def test_members_of_several_groups_are_gone_at_once() -> None:
     gone = "Member m-{0} in group {0} has failed, removing it from the group"
     text = "".join(broker(1, 7, gone.format(name)) for name in "abc")
     for group in evidence(text).by_group():
-        told = {f.kind: f for f in told_facts(group)}
+        told = {f.kind: f for f in told_facts(group, shipped_knowledge())}
         assert told["groups_hit_together"].values["groups"] == 3
     apart = "".join(broker(1, 7 * n, gone.format(name)) for n, name in enumerate("abc"))
     assert not any(
-        f.kind == "groups_hit_together" for g in evidence(apart).by_group() for f in told_facts(g)
+        f.kind == "groups_hit_together"
+        for g in evidence(apart).by_group()
+        for f in told_facts(g, shipped_knowledge())
     )
 
 
@@ -277,6 +292,66 @@ def test_a_rule_that_cannot_be_read_is_an_error() -> None:
         read_rules('[[derived]]\nkind = "a"\nsort = "elsewhere"', "own.toml")
 
 
+OWN = """
+[[derived]]
+kind = "revokes_often"
+sort = "repeats"
+of = ["revoked"]
+at_least = 5
+fields = { repeats = "n" }
+text = "{subject} revokes {repeats} times"
+
+[[cause]]
+kind = "export_holds_handler"
+severity = "troubled"
+title = "The export holds the handler"
+text = "{{ who }} gave its partitions back {{ repeats }} times."
+action = "Run the export in a process of its own."
+source = "our runbook"
+signs = [{ needs = ["revokes_often"], confidence = "likely" }]
+"""
+
+
+def test_a_file_of_knowledge_declares_a_fact_and_a_cause_that_asks_for_it(tmp_path: Path) -> None:
+    own, log = tmp_path / "own.toml", tmp_path / "app.log"
+    own.write_text(OWN)
+    revoked = JAVA + " Revoke previously assigned partitions t-0\n"
+    log.write_text("".join(revoked + JAVA + f" line {n}\n" for n in range(6)))
+    (group,) = replay([log], knowledge=knowledge_of(own)).document()["groups"]
+    assert group["causes"][0]["text"] == "c-1 gave its partitions back 6 times."
+    (fact,) = [f for f in group["facts"] if f["kind"] == "revokes_often"]
+    assert fact["text"] == "c-1 revokes 6 times" and fact["values"] == {"repeats": 6}
+    assert [line["line"] for line in fact["lines"]] == [1, 3, 5, 11]
+    own.write_text(OWN.replace('of = ["revoked"]', 'of = ["nothing_says_it"]'))
+    with pytest.raises(UserError, match="nothing_says_it"):
+        knowledge_of(own)
+
+
+def test_outputs_of_the_command_that_go_back_quote_both_rows(tmp_path: Path) -> None:
+    head = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n"
+    log = tmp_path / "tables.txt"
+    log.write_text(f"{head}g t 0 500 600 100 m-1 /h c-1\n\n{head}g t 0 400 650 250 m-1 /h c-1\n")
+    (group,) = replay([log]).document()["groups"]
+    fact = group["facts"][0]
+    assert (fact["sort"], fact["subject"], fact["alarm"]) == ("went_back", "t-0", True)
+    assert (fact["values"]["before"], fact["values"]["now"]) == (500, 400)
+    assert [line["line"] for line in fact["lines"]] == [2, 5]
+
+
+def test_what_was_counted_quotes_its_lines(tmp_path: Path) -> None:
+    line = (
+        "[2024-05-01 10:00:{:02},000] INFO [GroupCoordinator 1]: Preparing to rebalance group g in"
+        " state PreparingRebalance with old generation {} (__consumer_offsets-1) (reason: Adding"
+        " new member c-{} with group instance id None) (kafka.coordinator.group.GroupCoordinator)\n"
+    )
+    log = tmp_path / "server.log"
+    log.write_text("".join(line.format(3 * n, n, n) for n in range(12)))
+    (group,) = replay([log]).document()["groups"]
+    (storm,) = [c for c in group["causes"] if c["kind"] == "rebalance_storm"]
+    assert [quote["line"] for quote in storm["evidence"]] == [1, 2, 3]
+    assert all("Preparing to rebalance group g" in quote["text"] for quote in storm["evidence"])
+
+
 # -- Hostile input stays bounded.
 
 
@@ -295,7 +370,7 @@ def test_equal_lines_without_end_are_counted_and_few_are_kept() -> None:
     for _ in range(100_000):
         heard.add(one)
     (group,) = heard.by_group()
-    same = {f.kind: f for f in told_facts(group)}["equal_lines"]
+    same = {f.kind: f for f in told_facts(group, shipped_knowledge())}["equal_lines"]
     assert same.values["repeats"] == 100_000 and len(same.lines) <= 5
 
 
@@ -304,6 +379,6 @@ def test_each_of_many_partitions_is_followed() -> None:
     heard.add_all(many(20_000))
     heard.add(said(20_001, "committed", partition="t-19999", offset=3))
     (group,) = heard.by_group()
-    (back,) = [f for f in told_facts(group) if f.kind == "offset_went_back"]
+    (back,) = [f for f in told_facts(group, shipped_knowledge()) if f.kind == "offset_went_back"]
     assert (back.values["before"], back.values["now"]) == (19_999, 3)
     assert len(back.lines[0].text) <= 120
