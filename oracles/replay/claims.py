@@ -233,7 +233,7 @@ def _claim(found: FoundCause, number: int, reports: Sequence[FileReport]) -> Cla
         who=found.who,
         settings=tuple(Setting(n, present.get(n, ""), wanted.get(n, "")) for n in names),
         tickets=tuple(dict.fromkeys(map(_ticket, found.tickets))),
-        evidence=tuple(_quote(s, found.text, reports) for s in found.evidence),
+        evidence=tuple(_quote(s, found.text, reports) for s in found.lines),
         decide=found.decide,
     )
 

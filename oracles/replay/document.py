@@ -124,7 +124,7 @@ def cause_document(f: FoundCause) -> replay_types.Cause:
             replay_types.Ticket(id=t.id, affects=t.affects, fixed=t.fixed, here=list(t.here))
             for t in f.tickets
         ],
-        evidence=[replay_types.Evidence(file=s.log, line=s.line, text=s.text) for s in f.evidence],
+        evidence=[replay_types.Evidence(file=s.log, line=s.line, text=s.text) for s in f.lines],
     )
 
 

@@ -72,6 +72,13 @@ class FoundCause:
     since: int | None
     until: int | None
 
+    @property
+    def lines(self) -> list[Statement]:
+        """The lines that show it: of a statement that follows from others, these."""
+        lines = [q for s in self.evidence for q in s.rests_on or (s,)]
+        once = {(said.log, said.line): said for said in reversed(lines)}
+        return sorted(once.values(), key=lambda said: said.line)[: 2 * QUOTED]
+
 
 @frozen
 class RefutedCause:
@@ -263,7 +270,7 @@ def _found_cause(
         text = f"This may be: {cause.title}. {decide and f'To decide: {decide}.'}".strip()
     quoted: list[Statement] = []
     for kind in dict.fromkeys(s.kind for s in shown):
-        quoted += [q for s in shown if s.kind == kind for q in s.rests_on or (s,)][:QUOTED]
+        quoted += [s for s in shown if s.kind == kind][:QUOTED]
     quoted = list({s.line: s for s in quoted}.values())
     return FoundCause(
         cause,

@@ -56,15 +56,16 @@ def facts_told(
         told = list({f.places: f for f in _told(rule, count, some)}.values())
         firsts += told[:1]
         others += told[1:MOST_TOLD]
-    order = list(SORTS)
-    firsts.sort(key=lambda f: (not f.alarm, order.index(f.sort)))
+    sorts, declared = list(SORTS), list(rules)
+    firsts.sort(key=lambda f: (not f.alarm, sorts.index(f.sort), declared.index(f.kind)))
     return [*firsts, *others]
 
 
 def _told(rule: Rule, count: int, some: Iterable[Statement]) -> Iterator[Fact]:
     for said in some:
         subject = said.subject or said.who
-        named = subject or ("a client" if rule.per == "process" and rule.of else "")
+        nobody = subject in ("", said.log)  # lines without a name are said by the log
+        named = ("a client" if rule.per == "process" and rule.of else "") if nobody else subject
         text = written(rule.text, {**said.fields, "subject": named})
         lines = said.rests_on or (said,)
         yield Fact(rule.kind, rule.sort, subject, text, said.fields, lines, rule.alarm, count)

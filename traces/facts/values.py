@@ -95,6 +95,8 @@ def committed_offsets(said: Statement) -> Iterator[tuple[str, int]]:
 
 def _count(said: Statement) -> int | None:
     """How many partitions a statement names as all that a member has."""
+    if isinstance(n := said.fields.get("n"), int):
+        return n
     if "partitions" not in said.fields and "partition" not in said.fields:
         return None
     return len(set(named_partitions(said)))

@@ -198,18 +198,16 @@ def test_revocations_without_an_assignment_as_far_apart_as_the_poll_limit() -> N
 
 
 def test_joins_many_times_a_second() -> None:
-    line = JAVA + " (Re-)joining group"
-    loop = facts("".join(at(n / 20, line) for n in range(40)))["join_loop"]
-    assert (loop.values["per_minute"], loop.values["repeats"]) == (1200, 40)
-    assert "join_loop" not in facts("".join(at(60 * n, line) for n in range(40)))
-
-
-def test_a_named_member_that_joins_more_than_once_a_second_is_not_calm() -> None:
-    line = JAVA + " (Re-)joining group"
-    assert facts("".join(at(n / 20, line) for n in range(20)))["joins_fast"].alarm
-    nameless = "INFO o.a.k.c.c.i.AbstractCoordinator: (Re-)joining group g"
-    started = facts("".join(at(n / 20, nameless) for n in range(20)))
-    assert "joins_fast" not in started and not any(f.alarm for f in started.values())
+    joins, joined = (
+        JAVA + " (Re-)joining group",
+        JAVA + " Successfully joined group with generation",
+    )
+    loop = facts("".join(at(n / 20, f"{joined} {n}") for n in range(1, 41)))["rounds_repeat"]
+    assert (loop.values["repeats"], loop.alarm) == (39, True)
+    vain = facts("".join(at(n / 20, joins) for n in range(40)))["joins_in_vain"]
+    assert (vain.values["repeats"], vain.values["span"]) == (40, 1950)
+    healthy = facts("".join(at(60 * n, joins) + at(60 * n + 1, f"{joined} {n}") for n in range(40)))
+    assert not {"joins_in_vain", "rounds_repeat"} & healthy.keys()
 
 
 def test_equal_lines() -> None:
@@ -225,6 +223,8 @@ def test_a_member_without_partitions() -> None:
         " m for generation 51"
     )
     assert facts(line)["without_partitions"].values["generation"] == 51
+    nothing_new = JAVA + " Adding newly assigned partitions: "
+    assert "without_partitions" not in facts(nothing_new)
 
 
 # -- What stands still.
