@@ -1,6 +1,4 @@
-"""Facts about connections that end: idle ones, all of them at once, those that a listener closes at
-once, and requests without an answer.
-"""
+"""Facts about connections that end: idle ones, all of them, and those a listener closes at once."""
 
 from __future__ import annotations
 
@@ -83,19 +81,4 @@ def all_down(group: GroupEvidence) -> Iterator[Statement]:
             yield fact(down[0], "all_down", repeats=len(down))
 
 
-def unanswered(group: GroupEvidence) -> Iterator[Statement]:
-    """Requests that time out, other than JoinGroup, whose answer the coordinator holds back."""
-    for some in group.of_each_process("request_timed_out"):
-        late = [s for s in some if s.library == "librdkafka" and "Join" not in _api(s)]
-        if late and len(late) == len(some):
-            api = next((a for s in late if (a := _api(s))), None)
-            wait = next((w for s in late if (w := s.fields.get("wait"))), None)
-            of = next((o for s in late if (o := s.fields.get("of"))), None)
-            yield fact(late[0], "unanswered", repeats=len(late), api=api, wait=wait, of=of)
-
-
-def _api(said: Statement) -> str:
-    return str(said.fields.get("api", ""))
-
-
-ENDS = (short_connections, idle_ends, all_down, unanswered)
+ENDS = (short_connections, idle_ends, all_down)
