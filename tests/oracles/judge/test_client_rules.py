@@ -436,6 +436,17 @@ def test_a_member_that_is_removed_while_it_closes_need_not_leave() -> None:
     assert run.cases("leaves_on_close") == []
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_member_that_looks_for_its_coordinator_need_not_leave(first: bool) -> None:
+    run = Run().member().beat()
+    if first:
+        run.ask("FindCoordinator")
+    run.event(Stopping)
+    if not first:
+        run.ask("FindCoordinator")
+    assert run.wait(1).event(Ended, 0).cases("leaves_on_close") == []
+
+
 def test_a_static_member_that_leaves_breaks_its_rule() -> None:
     run = leave(Run(static=True).member().event(Stopping)).event(Ended, 0)
     assert "it has an instance id" in run.cases("leaves_on_close")[0]

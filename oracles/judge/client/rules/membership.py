@@ -237,8 +237,8 @@ def stops_when_fenced(run: Seen) -> Iterator[Case]:
 
 
 def leaves_on_close(run: Seen) -> Iterator[Case]:
-    """A dynamic member sends LeaveGroup if it knows its coordinator, unless it learns while it
-    closes that it is no member; a static one sends none.
+    """A dynamic member sends LeaveGroup if it knows its coordinator and does not look for it,
+    unless it learns while it closes that it is no member; a static one sends none.
     """
     stopping: float | None = None
     member, left, ended = False, False, False
@@ -252,11 +252,13 @@ def leaves_on_close(run: Seen) -> Iterator[Case]:
             known = event.error not in ELSEWHERE
         elif isinstance(event, Gone) and event.connection == over:
             known = False
+        looks = isinstance(event, Asked) and event.api == "FindCoordinator"
+        known = known and not looks
         if isinstance(event, Stopping):
             stopping = event.at
             member = bool(now.id) and now.lost is None and now.fatal is None and known
         elif stopping is not None:
-            member = member and now.lost is None
+            member = member and now.lost is None and not looks
             left = left or (isinstance(event, Asked) and event.api == "LeaveGroup")
         ended = ended or isinstance(event, Ended)
     if stopping is None or not member:
