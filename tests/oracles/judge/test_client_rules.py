@@ -415,7 +415,9 @@ def test_a_storm_is_a_refused_request_that_is_repeated_without_a_pause() -> None
     assert "in one second, each after an error" in storm.cases("backs_off")[0]
     assert calm.cases("backs_off") == [""]
     # On a machine that stood still for as long as that.
-    time = MachineTime.of([(1.0 + k, 0.5) for k in range(20)])
+    time = MachineTime()
+    for k in range(20):
+        time.stalled(1.0 + k, 0.5)
     events = tuple(evolve(event, at=time(event.at)) for event in calm.events)
     slow = Record(events, {"t": 2}, 3000, 2000, clock=time)
     assert [case.broken for case in RULE["backs_off"].cases(seen(slow))] == [""]
