@@ -358,7 +358,7 @@ KEEPS: dict[str, list[Run]] = {
         Run().member().beat(27).join().sync(BOTH).beat(25).join(""),
         leave(Run().member().beat(27).join()).join(""),
         # Its session is over, by its own clock.
-        Run().member().beat(27).join().wait(1).event(Moved, "silence", "", 8.0).join(""),
+        Run().member().beat(27).join().wait(3.1).join(""),
     ],
     "joins_again": [
         Run().member().beat(27).wait(1.9).join(),

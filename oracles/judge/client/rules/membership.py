@@ -65,19 +65,18 @@ def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
 
 
 def keeps_its_id(run: Seen) -> Iterator[Case]:
-    """Whatever happens to its connections, as long as it neither left nor was refused, and its
-    coordinator was not silent for so long that its session is over.
+    """Whatever happens to its connections, as long as it neither left nor was refused, and has
+    heard of its coordinator within its session.
     """
     left: set[str] = set()
-    silent = -1.0
+    real = run.record.clock.real
     for event, now in run.events:
-        if isinstance(event, Moved) and event.seconds * 1000 >= now.session_ms:
-            silent = event.at if event.kind == "silence" else silent
         if isinstance(event, Asked) and event.api == "LeaveGroup":
             left |= {*event.members, *([event.member] if event.member else [])}
         if not isinstance(event, Asked) or event.api != "JoinGroup" or now.share is None:
             continue
-        over = silent > max(now.beaten_at, now.generation_at)
+        heard = real(max(now.beaten_at, now.generation_at))
+        over = real(event.at) - heard >= now.session_ms / 1000
         if now.id and now.id not in left and now.fenced is None and not over:
             yield Case(
                 event.at,
