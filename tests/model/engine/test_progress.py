@@ -32,7 +32,8 @@ from groupcheck.model.engine import (
     weak_any,
 )
 from groupcheck.model.engine.fast.explore import explore
-from groupcheck.model.engine.lasso import actions_of, broken_by, unfair_to
+from groupcheck.model.engine.lasso import actions_of, unfair_to
+from groupcheck.model.engine.plain.reach import broken_by
 from groupcheck.model.engine.step import Semantics
 
 # Distinct states by TLC 2.19 on the originals at these sizes, and its verdict on their liveness.
