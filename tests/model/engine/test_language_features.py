@@ -83,6 +83,7 @@ def told(pairs: set[Pair]) -> list[str]:
     return sorted(" + ".join(sorted(pair)) for pair in pairs)
 
 
+@pytest.mark.night  # it asks what the tests' own specs are
 def test_random_specs_combine_every_two_features_of_the_language():
     found: set[Pair] = set()
     for seed in range(SEEDS):
@@ -94,6 +95,7 @@ def test_random_specs_combine_every_two_features_of_the_language():
     )
 
 
+@pytest.mark.night
 def test_random_specs_with_promises_about_runs_combine_them_with_every_feature():
     """Without those that are about other promises: these specs have none."""
     others = {

@@ -95,7 +95,9 @@ def showing(*outcomes: str) -> Variant:
     """`classic` with the cover scopes alone that list one of these outcomes."""
     kept = [cover for cover in CLASSIC.covers if {*outcomes} & {*cover.reaches}]
     rest = {name for cover in CLASSIC.covers if cover not in kept for name in cover.reaches}
-    return attrs.evolve(CLASSIC, covers=kept, unreached=dict.fromkeys({*CLASSIC.unreached} | rest, ""))
+    return attrs.evolve(
+        CLASSIC, covers=kept, unreached=dict.fromkeys({*CLASSIC.unreached} | rest, "")
+    )
 
 
 def with_sync_in_the_step_of_the_join_answer(scope: Any) -> Spec:
