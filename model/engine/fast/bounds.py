@@ -100,7 +100,7 @@ def _is_whole(array: NDArray[Any]) -> bool:
     assert array.base is not None, "an array without a fence"
     size = array.nbytes
     # Numpy takes 5 times as long to say where an array is, and 30 times as long to compare.
-    behind = string_at(addressof(c_char.from_buffer(array)) + size, 8 * FENCE)
+    behind = string_at(addressof(c_char.from_buffer(array.data)) + size, 8 * FENCE)
     return behind == FENCES[size % 8]
 
 

@@ -10,7 +10,8 @@ from groupcheck.model.engine.lasso import Binding, breaks, unfair_to
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.progress import Liveness
 from groupcheck.model.engine.promises import ALL
-from groupcheck.model.engine.step import Path, Semantics, State
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import Path
 
 LOOKED_AT = 20_000  # states that `out_of_reach` visits before it gives up
 

@@ -2,6 +2,7 @@
 
 from itertools import combinations, product
 
+import pytest
 from judge_progress import live_spec
 from language_features import LIVE, PREDICATE, RULE, SPEC, STEP_INVARIANT, VIEW, Pair, met
 from random_elements import random_elements
