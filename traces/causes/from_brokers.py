@@ -61,6 +61,12 @@ def statements(report: FileReport, group: GroupReport) -> Iterator[Statement]:
     yield from _refusals(say, group.findings)
     yield from _members(say, group.findings, report.format in (REQUEST_LOG, PACKET_CAPTURE))
     yield from _settings(say, group.findings)
+    if group.requests is not None:
+        for came in group.requests.facts.returns[:STATEMENTS_KEPT]:
+            text = f"{came.client} left, and joined again on the same connection"
+            yield say(
+                "left_and_came_back", came.line, text, came.time, came.client, after=came.after
+            )
 
 
 def _quoted(told: Statement, found: Anomaly, report: FileReport) -> dict[str, Any]:
