@@ -6,23 +6,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.group_evidence import GroupEvidence, Places, place
+from groupcheck.traces.causes.contexts import CLASSIC, CONSUMER
+from groupcheck.traces.causes.group_evidence import Counted, GroupEvidence, place
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
     SEVERITIES,
     Cause,
     Confidence,
     Knowledge,
+    Rival,
     Severity,
     Sign,
     Ticket,
     compiled_template,
 )
-from groupcheck.traces.clients.sentences import trouble
-from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.sentences import trouble, unrest
+from groupcheck.traces.clients.statement import Statement, ms_between
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.proofs import Proof
@@ -101,12 +103,15 @@ class Diagnosis:
     hints: tuple[str, ...]
     # Causes that are ruled out, although their signs are there.
     refuted: tuple[RefutedCause, ...] = ()
+    # What shows that the group works, where nothing is wrong.
+    healthy: tuple[FoundCause, ...] = ()
 
 
 def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     """Names the causes that the evidence shows."""
-    found = [f for c in knowledge.causes.values() if (f := _found(c, evidence)) is not None]
-    found.sort(key=_rank)
+    some = [c for c in knowledge.causes.values() if not c.healthy]
+    found = [f for c in some if (f := _found(c, evidence)) is not None]
+    found = sorted(_contested(found, evidence, knowledge), key=_rank)
     kinds = {f.cause.kind for f in found}
     explained: set[str] = set()
     for f in found:
@@ -127,15 +132,59 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     questions = [kind for kind in evidence.tallies if kind in trouble() and kind not in told]
     hints = [f.text for f in candidates if f.cause.severity != "calm" and _troubling(f)]
     hints += [trouble()[kind] for kind in questions if trouble()[kind]]
+    fine = [c for c in knowledge.causes.values() if c.healthy]
+    restless = not unrest().isdisjoint(evidence.tallies)
+    healthy = [f for c in fine if not restless and (f := _found(c, evidence)) is not None]
     return Diagnosis(
         evidence.group,
-        _health(causes, candidates, bool(questions)),
+        _health(causes, candidates, bool(questions), bool(healthy)),
         causes,
         candidates,
         tuple(f for f in found if f.cause.kind in explained and f.confidence != "possible"),
         tuple(dict.fromkeys(hints)),
         tuple(r for c in knowledge.causes.values() if (r := _refuted(c, evidence)) is not None),
+        tuple(healthy),
     )
+
+
+def _contested(
+    found: Sequence[FoundCause], evidence: GroupEvidence, knowledge: Knowledge
+) -> list[FoundCause]:
+    """The causes, each only as sure as its rivals leave it, with those rivals that the same lines
+    may show and that nothing rules out.
+    """
+    out: list[FoundCause] = []
+    rivals: dict[str, FoundCause] = {}
+    for f in found:
+        surest = f
+        for kind, rival in f.cause.rivals.items():
+            if f.confidence == "possible" or kind not in knowledge.causes:
+                continue
+            if any(evidence.matching(need) for need in rival.excluded_by):
+                continue
+            surest = _less_sure(surest, rival)
+            if rival.leaves == "possible":
+                sign = Sign(f.sign.needs, confidence="possible", beside=True, decide=rival.decide)
+                cause = knowledge.causes[kind]
+                rivals[kind] = _found_cause(cause, sign, f.evidence, evidence)
+        out.append(surest)
+    known = {f.cause.kind for f in out}
+    return out + [f for kind, f in rivals.items() if kind not in known]
+
+
+def _less_sure(found: FoundCause, rival: Rival) -> FoundCause:
+    """The cause with a rival that is not ruled out."""
+    if CONFIDENCES.index(rival.leaves) <= CONFIDENCES.index(found.confidence):
+        return found
+    if rival.leaves != "possible":
+        return evolve(found, confidence=rival.leaves)
+    sign = evolve(found.sign, beside=True)
+    text = _may_be(found.cause, rival.decide)
+    return evolve(found, sign=sign, confidence="possible", decide=rival.decide, text=text)
+
+
+def _may_be(cause: Cause, decide: str) -> str:
+    return f"This may be: {cause.title}. {decide and f'To decide: {decide}.'}".strip()
 
 
 def _is_meanwhile(found: FoundCause, other: FoundCause) -> bool:
@@ -176,9 +225,12 @@ def _over(evidence: GroupEvidence) -> set[str]:
     return {str(s.fields.get("of")) for s in evidence.all("recovered")}
 
 
-def _rank(found: FoundCause) -> tuple[int, int, str]:
+def _rank(found: FoundCause) -> tuple[bool, bool, int, int, str]:
+    """A line that names the reason ranks above those that follow from it."""
     cause = found.cause
     return (
+        found.confidence == "possible",
+        not cause.printed,
         CONFIDENCES.index(found.confidence),
         -SEVERITIES.index(found.severity),
         cause.kind,
@@ -186,15 +238,22 @@ def _rank(found: FoundCause) -> tuple[int, int, str]:
 
 
 def _health(
-    causes: Sequence[FoundCause], candidates: Sequence[FoundCause], questions: bool
+    causes: Sequence[FoundCause],
+    candidates: Sequence[FoundCause],
+    questions: bool,
+    healthy: bool,
 ) -> Health:
-    """The worst that is known. A candidate shows that there is trouble, not how much."""
+    """The worst that is known. A candidate shows that there is trouble, not how much. Calm is a
+    claim, too: something must show it.
+    """
     worst: Severity = max((f.severity for f in causes), key=SEVERITIES.index, default="calm")
     if worst != "calm":
         return worst
     if any(f.cause.severity != "calm" and _troubling(f) for f in candidates):
         return "troubled"
-    return "unknown" if questions else "calm"
+    if questions:
+        return "troubled"
+    return "calm" if causes or healthy else "unknown"
 
 
 def _troubling(found: FoundCause) -> bool:
@@ -203,15 +262,26 @@ def _troubling(found: FoundCause) -> bool:
 
 def _found(cause: Cause, evidence: GroupEvidence) -> FoundCause | None:
     """The cause with its evidence, by the sign that is most sure."""
+    if not _fits(cause, evidence):
+        return None
     refuted = {place(p.about) for p in _against(cause, evidence)}
+    some = Counted(refuted, cause.library, cause.speaker)
     for sign in sorted(cause.signs, key=lambda s: CONFIDENCES.index(s.confidence)):
         tickets = sign.tickets if sign.confidence == "possible" else ()
         if tickets and not evidence.versions.of_these_versions(tickets):
             continue  # the versions that run here do not have the fault
-        shown = _shown(sign, evidence, refuted)
+        shown = _shown(sign, evidence, some)
         if shown:
             return _found_cause(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
     return None
+
+
+def _fits(cause: Cause, evidence: GroupEvidence) -> bool:
+    """Can a group in these surroundings have the cause?"""
+    if cause.context and not evidence.contexts & {*cause.context}:
+        return False
+    shown = evidence.contexts & {CLASSIC, CONSUMER}
+    return not cause.protocol or not shown or cause.protocol in shown
 
 
 def _against(cause: Cause, evidence: GroupEvidence) -> list[Proof]:
@@ -224,7 +294,7 @@ def _refuted(cause: Cause, evidence: GroupEvidence) -> RefutedCause | None:
     against = _against(cause, evidence)
     if not against or _found(cause, evidence) is not None:
         return None
-    shown = [said for sign in cause.signs for said in _shown(sign, evidence, frozenset())]
+    shown = [said for sign in cause.signs for said in _shown(sign, evidence, Counted())]
     places = {place(said) for said in shown}
     hits = [p for p in against if place(p.about) in places]
     if not hits:
@@ -254,13 +324,15 @@ def _found_cause(
         "n": len(shown),
         "since": "" if since is None else show_time(since),
         "until": "" if until is None else show_time(until),
+        "last": _last_of_each(shown, sign),
+        "stood": _stood(shown[0], evidence),
         "facts": {kind: {"n": t.count, "who": t.first[0].who, **t.first[0].fields}
                   for kind, t in evidence.tallies.items()},
     }  # fmt: skip
     decide = _written(sign.decide, values)
     text = _written(sign.text or cause.text, values)
     if sign.confidence == "possible" and not sign.text:
-        text = f"This may be: {cause.title}. {decide and f'To decide: {decide}.'}".strip()
+        text = _may_be(cause, decide)
     quoted: list[Statement] = []
     for kind in dict.fromkeys(s.kind for s in shown):
         quoted += [s for s in shown if s.kind == kind][:QUOTED]
@@ -283,6 +355,24 @@ def _found_cause(
         since,
         until,
     )
+
+
+def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[str, Any]]:
+    """The fields of the statements that show it: of each kind the last one before the last of the
+    kind that the sign needs first.
+    """
+    ends = [s for s in shown if s.kind == sign.needs[0].kind]
+    out: dict[str, Mapping[str, Any]] = {}
+    for said in shown:
+        if said.kind not in out or not ends or said.line <= ends[-1].line:
+            out[said.kind] = {k: _short(v) for k, v in said.fields.items()}
+    return out
+
+
+def _stood(said: Statement, evidence: GroupEvidence) -> int | None:
+    """How long nobody had said anything before it, in ms."""
+    gaps = [ms for s in evidence.all() if place(s) != place(said) and (ms := ms_between(s, said))]
+    return min(gaps, default=None)
 
 
 def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
@@ -345,31 +435,31 @@ def _settings(fields: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _shown(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Statement]:
-    """The statements that meet the sign; empty if it is not met. Those that are `refuted` do not
-    count.
-    """
+def _shown(sign: Sign, evidence: GroupEvidence, some: Counted) -> list[Statement]:
+    """The statements that meet the sign; empty if it is not met."""
     known = evidence.libraries or sign.confidence != "possible"
     if sign.library and known and not any(name in evidence.libraries for name in sign.library):
         return []
+    if sign.context and not evidence.contexts & {*sign.context}:
+        return []
     if sign.same_member:
-        return _shown_of_one(sign, evidence, refuted)
-    met = [evidence.matching(need, refuted) for need in sign.needs]
+        return _shown_of_one(sign, evidence, some)
+    met = [evidence.matching(need, some) for need in sign.needs]
     if not all(met) or any(evidence.matching(need) for need in sign.without):
         return []
-    return _once(said for some in met for said in some)
+    return _once(said for each in met for said in each)
 
 
-def _shown_of_one(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Statement]:
+def _shown_of_one(sign: Sign, evidence: GroupEvidence, some: Counted) -> list[Statement]:
     """Those of all members each of which meets the sign alone."""
-    met = [evidence.by_writer(need, refuted) for need in sign.needs]
+    met = [evidence.by_writer(need, some) for need in sign.needs]
     against = [evidence.by_writer(need) for need in sign.without]
     members = [
         who
         for who in met[0]
-        if all(who in some for some in met) and not any(who in some for some in against)
+        if all(who in each for each in met) and not any(who in each for each in against)
     ]
-    return _once(said for who in members for some in met for said in some[who])
+    return _once(said for who in members for each in met for said in each[who])
 
 
 def _once(shown: Iterable[Statement]) -> list[Statement]:
