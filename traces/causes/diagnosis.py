@@ -135,15 +135,16 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     fine = [c for c in knowledge.causes.values() if c.healthy]
     restless = not unrest().isdisjoint(evidence.tallies)
     healthy = [f for c in fine if not restless and (f := _found(c, evidence)) is not None]
+    health = _health(causes, candidates, bool(questions), bool(healthy))
     return Diagnosis(
         evidence.group,
-        _health(causes, candidates, bool(questions), bool(healthy)),
+        health,
         causes,
         candidates,
         tuple(f for f in found if f.cause.kind in explained and f.confidence != "possible"),
         tuple(dict.fromkeys(hints)),
         tuple(r for c in knowledge.causes.values() if (r := _refuted(c, evidence)) is not None),
-        tuple(healthy),
+        tuple(healthy) if health == "calm" else (),
     )
 
 

@@ -38,7 +38,8 @@ _FIELD = re.compile(r"\{\w+(?::\w+)?\}")
 KINDS_FILE = "kinds.toml"
 NEGATION_CHARS = 40
 _NEGATED = re.compile(
-    r"(?:\b(?:not|never|no longer|cannot|without|unable to|failed to|instead of)|n't)(?: yet)?\s*\Z",
+    r"(?:\b(?:not|never|no longer|cannot|without|unable to|failed to|instead of)|n't)"
+    r"(?: yet)?\s*\Z",
     re.IGNORECASE,
 )
 _QUIET = ("broker_not_stored", "detail", "rejoin_requested", "request_answered", "request_sent")

@@ -49,7 +49,8 @@ def diagnosed(log: str) -> list[Diagnosis]:
 
 
 def named(case: dict[str, Any]) -> str:
-    return f"{case['file']}-{'+'.join(case['causes'] or case['possible'])}"
+    of = case["causes"] or case.get("possible") or [case.get("healthy", "none")]
+    return f"{case['file']}-{'+'.join(of)}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
@@ -59,12 +60,17 @@ def test_a_log_shows_exactly_its_causes(case: dict[str, Any]) -> None:
     candidates = {f.cause.kind for d in found for f in d.candidates}
     assert [f.cause.kind for f in causes] == case["causes"]
     assert {*case.get("possible", [])} <= candidates
+    if "healthy" in case:
+        assert {d.health for d in found} == {"calm"}
+        assert found[0].healthy[0].cause.kind == case["healthy"]
+        causes += found[0].healthy
     for words in case.get("says", []):
         assert any(words in f.text for f in causes), [f.text for f in causes]
 
 
 def test_every_cause_has_a_log_that_shows_it() -> None:
     shown = {kind for case in CASES for kind in (*case["causes"], *case.get("possible", []))}
+    shown |= {case["healthy"] for case in CASES if "healthy" in case}
     shown |= FOUND  # found in whole logs, see below
     shown.add("process_paused")  # see test_replay_requests.py
     assert {*CAUSES} - shown == set()
@@ -160,7 +166,8 @@ def test_no_text_has_holes(kind: str) -> None:
         for need in sign.needs:
             fields |= {k: sample(v[0]) for k, v in need.where.items() if v[0] not in "-"}
             fields |= dict.fromkeys(ALWAYS.get(need.kind, ()), 1000)
-        values = {"who": "c-1", "names": ["c-1"], "group": "", "library": "", "n": 1,
+        last = {need.kind: dict.fromkeys(("partitions", "n"), "t-0, t-1") for need in sign.needs}
+        values = {"last": last, "stood": 1000, "who": "c-1", "names": ["c-1"], "group": "", "library": "", "n": 1,
                   "since": "", "until": "", "facts": {}, **fields}  # fmt: skip
         for text in (sign.text or cause.text, sign.action or cause.action, sign.decide):
             shown = strict.from_string(text).render(values)
@@ -170,6 +177,7 @@ def test_no_text_has_holes(kind: str) -> None:
 # What a derived fact, or every sentence of a kind, always tells.
 ALWAYS = {
     "wrong_protocol": ("size",),
+    "replicas_shrunk": ("before", "after"),
     "offsets_topic_unmade": ("wanted",),
     "group_empty": ("lag", "arrived"),
     "stands_still": ("partitions", "committed", "arrived"),
