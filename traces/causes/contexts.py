@@ -4,16 +4,18 @@ administrator's call, the protocol of the group. contexts.toml lists their marks
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from importlib.resources import files
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 
+_SETTING = re.compile(r"(?<![\w.-])[a-z]+(?:\.[a-z]+)+\b")
 ADMIN, CLASSIC, CONSUMER = "admin", "classic", "consumer"
 
 
@@ -28,6 +30,8 @@ class Context:
     kinds: tuple[str, ...] = ()
     # The library in which alone it occurs; empty: in any.
     library: str = ""
+    # Settings that decide nothing there -> those that do instead.
+    instead: Mapping[str, str] = Factory(dict)
 
     def shown_by(self, said: Statement) -> bool:
         """Does the line show it?"""
@@ -46,6 +50,7 @@ def contexts() -> Mapping[str, Context]:
             tuple(one.get("marks", ())),
             tuple(one.get("kinds", ())),
             one.get("library", ""),
+            one.get("instead", {}),
         )
         for name, one in tomllib.loads(text).items()
     }
@@ -56,3 +61,13 @@ def speaker(said: Statement) -> str:
     if contexts()[ADMIN].shown_by(said):
         return ADMIN
     return "broker" if said.library == BROKER else "member"
+
+
+def in_protocol(shown: Set[str], text: str) -> str:
+    """The text with the settings that decide in the protocol of the group: those of classic members
+    about sessions, heartbeats and assignors are the broker's under KIP-848.
+    """
+    if CONSUMER not in shown or CLASSIC in shown:
+        return text
+    instead = contexts()[CONSUMER].instead
+    return _SETTING.sub(lambda hit: instead.get(hit[0], hit[0]), text)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.contexts import CLASSIC, CONSUMER
+from groupcheck.traces.causes.contexts import ADMIN, CLASSIC, CONSUMER, in_protocol, speaker
 from groupcheck.traces.causes.group_evidence import Counted, GroupEvidence, place
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
@@ -129,7 +129,11 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         and (f.sign.beside or not all(_follows(s, causes) for s in f.evidence))
     )
     told = settled | {s.kind for f in found for s in f.evidence} | _over(evidence)
-    questions = [kind for kind in evidence.tallies if kind in trouble() and kind not in told]
+    questions = [
+        kind
+        for kind, tally in evidence.tallies.items()
+        if kind in trouble() and kind not in told and any(speaker(s) != ADMIN for s in tally.first)
+    ]
     hints = [f.text for f in candidates if f.cause.severity != "calm" and _troubling(f)]
     hints += [trouble()[kind] for kind in questions if trouble()[kind]]
     fine = [c for c in knowledge.causes.values() if c.healthy]
@@ -330,8 +334,13 @@ def _found_cause(
         "facts": {kind: {"n": t.count, "who": t.first[0].who, **t.first[0].fields}
                   for kind, t in evidence.tallies.items()},
     }  # fmt: skip
-    decide = _written(sign.decide, values)
-    text = _written(sign.text or cause.text, values)
+    shown_there = evidence.contexts
+    words = [
+        in_protocol(shown_there, _written(template, values))
+        for template in (sign.decide, sign.text or cause.text, sign.action or cause.action)
+    ]
+    decide, text, action = words
+    settings = {in_protocol(shown_there, k): v for k, v in cause.settings.items()}
     if sign.confidence == "possible" and not sign.text:
         text = _may_be(cause, decide)
     quoted: list[Statement] = []
@@ -339,15 +348,15 @@ def _found_cause(
         quoted += [s for s in shown if s.kind == kind][:QUOTED]
     quoted = list({s.line: s for s in quoted}.values())
     return FoundCause(
-        cause,
+        evolve(cause, settings=settings),
         sign,
         sign.confidence,
         text,
-        _written(sign.action or cause.action, values),
+        action,
         decide,
         evidence.versions.of_these_versions((*sign.tickets, *cause.tickets)),
         {
-            **{k: v for k, v in _settings(printed).items() if k in cause.settings},
+            **{k: v for k, v in _settings(printed).items() if k in settings},
             **_settings(fields),
         },
         tuple(sorted(quoted, key=lambda s: s.line)),

@@ -4,6 +4,7 @@ the knowledge base knows and that are not its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,13 +61,19 @@ def written(need: Need, line: int, library: str, text: str) -> Iterator[Statemen
         yield Statement(kind=need.before[0], line=line + 60, fields=shared, **common)
 
 
-def shows(cause: Cause, sign: Sign, library: str, marks: set[str]) -> bool:
-    """Is the cause named where these surroundings show?"""
+def said_by(sign: Sign, library: str, marks: set[str]) -> GroupEvidence:
+    """Statements that meet the sign, in lines that show these surroundings."""
     text = " ".join(contexts()[name].marks[0] for name in sorted(marks))
     evidence = GroupEvidence("g")
     for number, need in enumerate(sign.needs):
         for said in written(need, 10 + number, library, text):
             evidence.add(said)
+    return evidence
+
+
+def shows(cause: Cause, sign: Sign, library: str, marks: set[str]) -> bool:
+    """Is the cause named where these surroundings show?"""
+    evidence = said_by(sign, library, marks)
     knowledge = Knowledge({cause.kind: _alone(cause, sign)})
     found: Diagnosis = diagnose(evidence, knowledge)
     some = (*found.causes, *found.candidates, *found.healthy)
@@ -107,11 +114,7 @@ def test_what_is_certain_has_no_rival_that_is_not_ruled_out() -> None:
     for cause in CAUSES.values():
         for sign in cause.signs:
             library, marks = home(cause, sign)
-            evidence = GroupEvidence("g")
-            text = " ".join(contexts()[name].marks[0] for name in sorted(marks))
-            for number, need in enumerate(sign.needs):
-                for said in written(need, 10 + number, library, text):
-                    evidence.add(said)
+            evidence = said_by(sign, library, marks)
             for found in diagnose(evidence, shipped_knowledge()).causes:
                 open_rivals = [
                     kind
@@ -121,7 +124,6 @@ def test_what_is_certain_has_no_rival_that_is_not_ruled_out() -> None:
                 assert found.confidence != "certain" or not open_rivals, (cause.kind, open_rivals)
 
 
-
 def test_rivals_are_known_and_say_what_would_decide() -> None:
     assert any(cause.rivals for cause in CAUSES.values())
     for cause in CAUSES.values():
@@ -129,3 +131,24 @@ def test_rivals_are_known_and_say_what_would_decide() -> None:
             assert kind in CAUSES, (cause.kind, kind)
             assert kind != cause.kind, cause.kind
             assert rival.decide, cause.kind
+
+
+OF_MEMBERS = re.compile(
+    r"(?<![\w.])(?:session\.timeout\.ms|heartbeat\.interval\.ms|partition\.assignment\.strategy)"
+)
+
+
+def test_a_consumer_group_gets_no_advice_of_the_classic_protocol() -> None:
+    """Sessions, heartbeats and assignors are the broker's there (KIP-848)."""
+    said = 0
+    for cause in CAUSES.values():
+        for sign in cause.signs:
+            library, marks = home(cause, sign)
+            evidence = said_by(sign, library, marks - PROTOCOLS | {CONSUMER})
+            found = diagnose(evidence, shipped_knowledge())
+            for f in (*found.causes, *found.candidates, *found.healthy):
+                words = " ".join([f.text, f.action, f.decide, *f.cause.settings])
+                assert not OF_MEMBERS.search(words), (f.cause.kind, words)
+                assert f.cause.protocol != CLASSIC, f.cause.kind
+                said += "group.consumer.session.timeout.ms" in words
+    assert said > 10

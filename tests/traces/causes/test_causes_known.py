@@ -167,8 +167,9 @@ def test_no_text_has_holes(kind: str) -> None:
             fields |= {k: sample(v[0]) for k, v in need.where.items() if v[0] not in "-"}
             fields |= dict.fromkeys(ALWAYS.get(need.kind, ()), 1000)
         last = {need.kind: dict.fromkeys(("partitions", "n"), "t-0, t-1") for need in sign.needs}
-        values = {"last": last, "stood": 1000, "who": "c-1", "names": ["c-1"], "group": "", "library": "", "n": 1,
-                  "since": "", "until": "", "facts": {}, **fields}  # fmt: skip
+        values = {"last": last, "stood": 1000, "who": "c-1", "names": ["c-1"], "group": "",
+                  "library": "", "n": 1, "since": "", "until": "", "facts": {},
+                  **fields}  # fmt: skip
         for text in (sign.text or cause.text, sign.action or cause.action, sign.decide):
             shown = strict.from_string(text).render(values)
             assert "  ." not in shown and " ," not in shown, shown
