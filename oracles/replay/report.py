@@ -21,6 +21,7 @@ from groupcheck.oracles.replay.answers import Answer, answers, judged, worst
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import Suite, tell
+from groupcheck.traces.causes.cases import try_cases
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
@@ -217,7 +218,10 @@ def run(
     """Replays, prints, writes the page, the ticket and the test cases, and gives the exit code.
     Raises `UserError` for a group of which the logs say nothing, though they tell of others.
     """
-    known = None if knowledge is None else knowledge_of(knowledge)
+    known = None
+    if knowledge is not None:
+        known = knowledge_of(knowledge)
+        try_cases(knowledge, known)
     with meter.reports(_progress) as progress:
         reports = replay(paths, format=format, group=group, knowledge=known, watch=progress)
         if group is not None and not any(a.group == group for a in reports.answers):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,8 @@ import pytest
 from jinja2 import Undefined
 
 from groupcheck.traces.causes import from_brokers
-from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
+from groupcheck.traces.causes.cases import Case, diagnosed, mistake, read_cases
+from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
@@ -20,19 +20,16 @@ from groupcheck.traces.causes.knowledge import (
     shipped_knowledge,
     shipped_texts,
 )
-from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.errors import errors
 from groupcheck.traces.clients.sentences import kinds, shipped_sentences
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.findings.anomaly_kinds import KINDS
-from groupcheck.traces.group_tables.outputs import Outputs
-from groupcheck.traces.group_tables.table_log import Watching
 
 FOLDER = Path(__file__).parents[2] / "data/causes"
-CASES: list[dict[str, Any]] = [
-    {**case, "file": file.stem}
+CASES = [
+    pytest.param(case, id=f"{file.stem}-{number}-{'+'.join(case.causes or case.possible)}")
     for file in sorted(FOLDER.glob("*.toml"))
-    for case in tomllib.loads(file.read_text(encoding="utf-8"))["case"]
+    for number, case in enumerate(read_cases(file.read_text("utf-8"), file.name), 1)
 ]
 # Read with all checks, which a run leaves out.
 CAUSES = {cause.kind: cause for name, text in shipped_texts() for cause in read_causes(text, name)}
@@ -40,37 +37,17 @@ CAUSES = {cause.kind: cause for name, text in shipped_texts() for cause in read_
 FOUND = {from_brokers.KINDS.get(kind.name, kind.name) for kind in KINDS} - {"instance_fenced"}
 
 
-def diagnosed(log: str) -> list[Diagnosis]:
-    evidence = Evidence()
-    lines = [*enumerate(log.strip().split("\n"), 1)]
-    evidence.add_all(ClientLog().statements(lines))
-    evidence.add_all(Watching().read(Outputs(), lines))
-    return [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
-
-
-def named(case: dict[str, Any]) -> str:
-    of = case["causes"] or case.get("possible") or [case.get("healthy", "none")]
-    return f"{case['file']}-{'+'.join(of)}"
-
-
-@pytest.mark.parametrize("case", CASES, ids=named)
-def test_a_log_shows_exactly_its_causes(case: dict[str, Any]) -> None:
-    found = diagnosed(case["log"] * case.get("repeat", 1))
-    causes = [f for d in found for f in d.causes]
-    candidates = {f.cause.kind for d in found for f in d.candidates}
-    assert [f.cause.kind for f in causes] == case["causes"]
-    assert {*case.get("possible", [])} <= candidates
-    if "healthy" in case:
+@pytest.mark.parametrize("case", CASES)
+def test_a_log_shows_exactly_its_causes(case: Case) -> None:
+    found = diagnosed(case, shipped_knowledge())
+    assert mistake(case, found) is None
+    if case.healthy:
         assert {d.health for d in found} == {"calm"}
-        assert found[0].healthy[0].cause.kind == case["healthy"]
-        causes += found[0].healthy
-    for words in case.get("says", []):
-        assert any(words in f.text for f in causes), [f.text for f in causes]
 
 
 def test_every_cause_has_a_log_that_shows_it() -> None:
-    shown = {kind for case in CASES for kind in (*case["causes"], *case.get("possible", []))}
-    shown |= {case["healthy"] for case in CASES if "healthy" in case}
+    cases = [case.values[0] for case in CASES]
+    shown = {kind for case in cases for kind in (*case.causes, *case.possible, case.healthy)}
     shown |= FOUND  # found in whole logs, see below
     shown.add("process_paused")  # see test_replay_requests.py
     assert {*CAUSES} - shown == set()
