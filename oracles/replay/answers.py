@@ -123,7 +123,7 @@ def _health(
     if diagnosis.healthy:
         return "calm", diagnosis.healthy[0].text
     if any(r.ended is not None for s in seen for r in s.group.timeline.rounds):
-        return "calm", "its rebalances complete, and no sign of trouble"
+        return "calm", "its rebalances complete, and no line tells of trouble"
     return "unknown", "this log shows too little of the group"
 
 

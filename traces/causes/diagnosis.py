@@ -340,7 +340,10 @@ def _found_cause(
         for template in (sign.decide, sign.text or cause.text, sign.action or cause.action)
     ]
     decide, text, action = words
-    settings = {in_protocol(shown_there, k): v for k, v in cause.settings.items()}
+    settings = {
+        in_protocol(shown_there, name): in_protocol(shown_there, wanted)
+        for name, wanted in cause.settings.items()
+    }
     if sign.confidence == "possible" and not sign.text:
         text = _may_be(cause, decide)
     quoted: list[Statement] = []

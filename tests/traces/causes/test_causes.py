@@ -131,3 +131,19 @@ def test_nobody_is_told_to_turn_on_what_is_on(lines: list[str], told: str) -> No
     (group,) = evidence.by_group()
     words = to_turn_on(group)
     assert told in words and words not in by_library().values(), words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{PREFIX} Committed offset 10 for partition t-0",
+        f"{PREFIX} Received successful Heartbeat response",
+        f"{PREFIX} (Re-)joining group",
+        '%7|1700000042.000|FETCHSTART|a#consumer-1| [thrd:main]: Group "g": not starting fetchers '
+        "for 3 assigned partition(s) in join-state assigned (usable_offsets=no, v6, line 1): "
+        "waiting for 1 commit(s)",
+    ],
+)
+def test_calm_is_a_claim_that_needs_signs(line: str) -> None:
+    found = diagnosed(line)
+    assert found.health != "calm" and found.healthy == ()
