@@ -86,7 +86,9 @@ def _alone(cause: Cause, sign: Sign) -> Cause:
 
 def home(cause: Cause, sign: Sign) -> tuple[str, set[str]]:
     """The library and the surroundings in which the cause can be."""
-    own = [name for name in sign.library if not cause.library or name in cause.library]
+    asked = {name for need in sign.needs for name in need.where.get("library", ())}
+    own = [name for name in asked if name in LIBRARIES]
+    own += [name for name in sign.library if not cause.library or name in cause.library]
     library = (own or [*cause.library] or ["java"])[0]
     marks = {*(sign.context or cause.context)[:1]} | ({cause.protocol} - {""})
     return library, marks
