@@ -181,6 +181,9 @@ class GroupEvidence:
         if tally is None:
             return []
         found = [s for s in tally.statements() if _fit(s, need) and some.counts(s)]
+        if need.not_beside and found:
+            taken = {(s.log, s.line) for s in self.all(*need.not_beside)}
+            found = [s for s in found if (s.log, s.line) not in taken]
         for kinds, later, wanted in (
             (need.after, False, True),
             (need.before, True, True),

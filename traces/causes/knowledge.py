@@ -66,6 +66,8 @@ class Need:
     before: tuple[str, ...] = ()
     not_after: tuple[str, ...] = ()
     not_before: tuple[str, ...] = ()
+    # Kinds of which the same line says none: a handler that throws Kafka's own error is not at fault.
+    not_beside: tuple[str, ...] = ()
     # So many ms away at most (without times, so many lines as `NEAR_LINES` says); 0: anywhere.
     within: int = 0
     # A field in which those before and after it must agree with it.
@@ -282,7 +284,11 @@ def _structured(text: str, where: str) -> list[Cause]:
 def _checked(cause: Cause, where: str) -> None:
     known = kinds()
     needs = needs_of(cause.signs) + [n for r in cause.rivals.values() for n in r.excluded_by]
-    near = [kind for n in needs for kind in (*n.after, *n.before, *n.not_after, *n.not_before)]
+    near = [
+        kind
+        for n in needs
+        for kind in (*n.after, *n.before, *n.not_after, *n.not_before, *n.not_beside)
+    ]
     for kind in [*(need.kind for need in needs), *near]:
         if kind not in known:
             raise UserError(

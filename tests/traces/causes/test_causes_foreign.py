@@ -156,3 +156,24 @@ def test_a_consumer_group_gets_no_advice_of_the_classic_protocol() -> None:
                 assert f.cause.protocol != CLASSIC, f.cause.kind
                 said += "group.consumer.session.timeout.ms" in words
     assert said > 10
+
+
+CONSEQUENCES = {
+    "session_expired_broker": Statement(kind="broker_expired", line=1, text="", library="broker"),
+    "session_expired_client": Statement(kind="session_timed_out", line=1, text="", client="c-9"),
+    "poll_timeout": Statement(kind="poll_expired", line=1, text="", client="c-9"),
+    "rolling_deploy": Statement(kind="rebalancing", line=1, text="", client="c-9"),
+}
+
+
+@pytest.mark.parametrize("kind", [cause.kind for cause in CAUSES.values() if cause.printed])
+def test_a_cause_that_is_printed_stands_before_what_follows_from_it(kind: str) -> None:
+    """Wherever the line stands, and however sure the consequence is."""
+    cause = CAUSES[kind]
+    sure = [sign for sign in cause.signs if sign.confidence != "possible"]
+    library, marks = home(cause, sure[0])
+    for other, said in CONSEQUENCES.items():
+        evidence = said_by(sure[0], library, marks)
+        evidence.add(said)
+        found = diagnose(evidence, shipped_knowledge()).causes
+        assert found[0].cause.printed, (kind, other, [f.cause.kind for f in found])
