@@ -230,7 +230,7 @@ def _same(said: Statement) -> str:
 
 def _fit(said: Statement, need: Need) -> bool:
     return all(
-        _fits(said.library if k == "library" else said.fields.get(k), values)
+        _fits(said.library if k == ".library" else said.fields.get(k), values)
         for k, values in need.where.items()
     )
 

@@ -66,7 +66,7 @@ class Need:
     before: tuple[str, ...] = ()
     not_after: tuple[str, ...] = ()
     not_before: tuple[str, ...] = ()
-    # Kinds of which the same line says none: a handler that throws Kafka's own error is not at fault.
+    # Kinds of which the same line says none: Kafka's own error is no handler's fault.
     not_beside: tuple[str, ...] = ()
     # So many ms away at most (without times, so many lines as `NEAR_LINES` says); 0: anywhere.
     within: int = 0

@@ -46,7 +46,7 @@ def written(need: Need, line: int, library: str, text: str) -> Iterator[Statemen
     fields = {
         name: value(wanted)
         for name, wanted in need.where.items()
-        if name != "library" and "-" not in wanted
+        if name != ".library" and "-" not in wanted
     }
     if need.same:
         fields.setdefault(need.same, "value")
@@ -86,7 +86,7 @@ def _alone(cause: Cause, sign: Sign) -> Cause:
 
 def home(cause: Cause, sign: Sign) -> tuple[str, set[str]]:
     """The library and the surroundings in which the cause can be."""
-    asked = {name for need in sign.needs for name in need.where.get("library", ())}
+    asked = {name for need in sign.needs for name in need.where.get(".library", ())}
     own = [name for name in asked if name in LIBRARIES]
     own += [name for name in sign.library if not cause.library or name in cause.library]
     library = (own or [*cause.library] or ["java"])[0]
