@@ -18,10 +18,10 @@ from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import Answer, answers, judged, worst
+from groupcheck.oracles.replay.knowledge_cases import try_cases
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import Suite, tell
-from groupcheck.traces.causes.cases import try_cases
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jinja2 import Undefined
 
+from groupcheck.oracles.replay.knowledge_cases import Case, diagnosed, mistake, read_cases
 from groupcheck.traces.causes import from_brokers
-from groupcheck.traces.causes.cases import Case, diagnosed, mistake, read_cases
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import (
