@@ -14,6 +14,7 @@ from groupcheck.traces.causes.derived import derive
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.clocks import Clocks
 from groupcheck.traces.members.members import GroupMembers, Members
 
@@ -69,7 +70,12 @@ class Evidence:
         groups = self._of_groups()
         followed = self.members.of_groups()
         skews, misplaced = self.clocks.skews_and_misplaced()
+        every = (s for g in groups for s in g.all())
+        times = {(s.log, s.time < FIRST_DATED) for s in every if s.time is not None}
+        mixed = {log for log, undated in times if undated and (log, False) in times}
         for group in groups:
+            if mixed:
+                group.leave_out_undated(mixed)
             group.followed = followed.get(group.group, group.followed)
             by_broker = decide(group.group, self.coordinator_claims, self.claims, skews)
             group.removals = by_broker.removals
