@@ -17,6 +17,8 @@ says what is looked for:
 - `stands_still`: for `lasts` ms after a statement none of `ends` follows.
 - `shared`: statements with so many different `value`s within `within` ms.
 
+A table of another sort that has neither `value` nor `ends` counts statements, as `repeats` does.
+
 A kind without `of` is found by Python (`traces/causes`); its table says how it is told.
 """
 
@@ -108,6 +110,12 @@ class Rule:
     # What it says, as a part of a sentence; each part between bars is left out where a field of it
     # is missing. Empty for facts that only causes use.
     text: str = ""
+
+    @property
+    def search(self) -> Sort:
+        """How it is looked for: a statement that tells a fact by itself is a run of its own."""
+        alone = not (self.value or self.ends or self.sort == "shared")
+        return "repeats" if alone else self.sort
 
 
 class _Words(Formatter):

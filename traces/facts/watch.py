@@ -133,14 +133,14 @@ class Watch:
             if plan.of and _met(plan.of, said) and not (plan.but and _met(plan.but, said)):
                 for key, name, value in self._subjects(rule, said, who):
                     if key in runs or len(runs) < MOST_SUBJECTS:
-                        out += _TAKES[rule.sort](self, rule, key, name, value, said)
+                        out += _TAKES[rule.search](self, rule, key, name, value, said)
         return out
 
     def end(self) -> Iterator[Statement]:
         """The log is over: yields all other facts."""
         for rule in self.rules:
             for key, run in self._runs[rule.kind].items():
-                if rule.sort == "stands_still":
+                if rule.search == "stands_still":
                     last = self._ends.get(run.first.log)
                     if last is not None:
                         self._stood(rule, key, run, last, still_open=True)

@@ -241,6 +241,34 @@ def test_a_join_without_an_answer_and_a_silence() -> None:
     assert not {"join_unanswered", "silent_in_round"} & facts(quiet).keys()
 
 
+@pytest.mark.parametrize(
+    ("line", "kind", "text"),
+    [
+        (
+            '"RECV [a#consumer-2] [thrd:GroupCoordinator]: GroupCoordinator/0: Received'
+            ' JoinGroupResponse (v5, 271 bytes, CorrId 3, rtt 42039.28ms)"',
+            "answer_slow",
+            "JoinGroup of a#consumer-2 is answered after 42039 ms (42 s)",
+        ),
+        (
+            "ERROR KafkaJSRequestTimeoutError: Request SyncGroup(key: 14, version: 3) timed out",
+            "answer_missing",
+            "SyncGroup of a client is not answered in time",
+        ),
+        (
+            'ERROR [Connection] Response OffsetCommit(key: 8, version: 5) (meta:{"logger":'
+            '"kafkajs","clientId":"app","error":"This is not the correct coordinator for this'
+            ' group"})',
+            "coordinator_refuses",
+            "a broker tells app that it is not, or no longer, the group's coordinator",
+        ),
+    ],
+)
+def test_a_line_that_tells_a_fact_by_itself(line: str, kind: str, text: str) -> None:
+    found = facts(line)[kind]
+    assert (found.text, [s.line for s in found.lines]) == (text, [1])
+
+
 # -- What several share.
 
 
