@@ -25,13 +25,6 @@ from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, wor
 from groupcheck.traces.formats import CLIENTS
 
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
-SETTLED = frozenset(
-    {"synced", "assigned", "heartbeat", "committed", "broker_stable", "closed", "progress",
-     "state_stable"}
-)  # fmt: skip
-"""Statements of a group at work: without trouble, they show that it is calm."""
-ON_PURPOSE = ("being closed", "unsubscribed")
-"""Why a member leaves that was told to."""
 
 
 @frozen
@@ -135,25 +128,16 @@ def _health(
     if diagnosis.causes:
         return diagnosis.health, diagnosis.causes[0].cause.title
     alarm = next((f.text for f in facts if f.alarm), "")
-    if diagnosis.health != "calm" or alarm:
+    if diagnosis.health in ("troubled", "broken") or alarm:
         return "troubled", alarm or "this log cannot tell why"
     hurt = [s.group.findings for s in seen if serious(s.group.findings)]
     if hurt:
         return "troubled", next(harm(hurt[0]), "")
-    if _settles(evidence, seen):
-        return "calm", "no sign of trouble"
+    if diagnosis.healthy:
+        return "calm", diagnosis.healthy[0].text
+    if any(r.ended is not None for s in seen for r in s.group.timeline.rounds):
+        return "calm", "its rebalances complete, and no line tells of trouble"
     return "unknown", "this log shows too little of the group"
-
-
-def _settles(evidence: GroupEvidence, seen: Sequence[Seen]) -> bool:
-    """Does the evidence show the group at work?"""
-    rounds = (r for s in seen for r in s.group.timeline.rounds)
-    reasons = (str(s.fields.get("reason")) for s in evidence.all("left"))
-    return (
-        bool(SETTLED & evidence.tallies.keys())
-        or any(r.ended is not None for r in rounds)
-        or any(why in reason for reason in reasons for why in ON_PURPOSE)
-    )
 
 
 def _rank(a: Answer) -> tuple[int, bool, int, int, bool, int, int, str]:

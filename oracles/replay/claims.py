@@ -18,7 +18,7 @@ from groupcheck.oracles.replay.lives import (
     removal_sentence,
 )
 from groupcheck.oracles.replay.rounds import lasted
-from groupcheck.traces.causes.diagnosis import FoundCause
+from groupcheck.traces.causes.found_cause import FoundCause
 from groupcheck.traces.causes.knowledge import Ticket
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.facts import Fact

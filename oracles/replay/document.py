@@ -24,7 +24,7 @@ from groupcheck.oracles.replay.lives_document import (
 )
 from groupcheck.oracles.replay.request_facts_document import request_facts_document
 from groupcheck.oracles.show.json_schemas import ABSENT, document, printed
-from groupcheck.traces.causes.diagnosis import FoundCause
+from groupcheck.traces.causes.found_cause import FoundCause
 from groupcheck.traces.findings.anomalies import HOUR_MS, busiest, period, unstable_share
 from groupcheck.traces.findings.report import Anomaly, FileReport, GroupReport
 from groupcheck.traces.lines.timestamps import show_time

@@ -13,7 +13,7 @@ from attrs import Factory, define, evolve, frozen
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.harm import ABSENT
 from groupcheck.oracles.replay.rounds import cut, names
-from groupcheck.traces.causes.diagnosis import FoundCause
+from groupcheck.traces.causes.found_cause import FoundCause
 from groupcheck.traces.clients.partitions import Holdings, HoldingSpan
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement

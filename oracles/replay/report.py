@@ -20,6 +20,7 @@ from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import Answer, answers, judged, worst
+from groupcheck.oracles.replay.knowledge_cases import try_cases
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import Suite, tell
@@ -231,7 +232,10 @@ def run(
     """Replays, prints, writes the page, the ticket and the test cases, and gives the exit code.
     Raises `UserError` for a group of which the logs say nothing, though they tell of others.
     """
-    known = None if knowledge is None else knowledge_of(knowledge)
+    known = None
+    if knowledge is not None:
+        known = knowledge_of(knowledge)
+        try_cases(knowledge, known)
     gc.set_threshold(COLLECT_AFTER, 10, 10)
     with meter.reports(_progress) as progress:
         reports = replay(paths, format=format, group=group, knowledge=known, watch=progress)

@@ -35,6 +35,8 @@ from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.traces.causes.contexts import contexts
+from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.facts.needs import ANY, Need, structured_needs
 from groupcheck.traces.facts.rules import Rule, needs_of_rules, read_rules, shipped_rules
@@ -42,6 +44,7 @@ from groupcheck.traces.lines.timestamps import show_span
 
 Severity = Literal["calm", "troubled", "broken"]
 Confidence = Literal["certain", "likely", "possible"]
+Speaker = Literal["member", "broker", "admin"]
 CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
 SEVERITIES: tuple[Severity, ...] = ("calm", "troubled", "broken")
 
@@ -74,6 +77,8 @@ class Sign:
     confidence: Confidence = "likely"
     # Only in logs of these libraries; empty: of all.
     library: tuple[str, ...] = ()
+    # Only where one of these surroundings shows (contexts.toml), such as `spring`.
+    context: tuple[str, ...] = ()
     # Every need must be met by statements of one and the same member.
     same_member: bool = False
     # A possible cause is shown also if other causes already explain its statements.
@@ -84,6 +89,18 @@ class Sign:
     text: str = ""
     action: str = ""
     tickets: tuple[Ticket, ...] = ()
+
+
+@frozen
+class Rival:
+    """Another cause that the same lines may have."""
+
+    # What would decide between the two.
+    decide: str
+    # Each of these rules the rival out.
+    excluded_by: tuple[Need, ...] = ()
+    # How sure the cause is at most while the rival is open. `possible`: both are only candidates.
+    leaves: Confidence = "possible"
 
 
 @frozen
@@ -118,6 +135,20 @@ class Cause:
     requires: tuple[str, ...] = ()
     # Another cause -> how to tell them apart.
     confuse: Mapping[str, str] = Factory(dict)
+    # Another cause -> when it is ruled out; as long as it is not, neither is certain.
+    rivals: Mapping[str, Rival] = Factory(dict)
+    # Who can have it: these libraries (`broker` is one); empty: all.
+    library: tuple[str, ...] = ()
+    # Where it can be: one of these surroundings must show (contexts.toml); empty: anywhere.
+    context: tuple[str, ...] = ()
+    # Who says what shows it.
+    speaker: tuple[Speaker, ...] = ("member", "broker")
+    # The protocol of groups that can have it: not where the lines show the other one alone.
+    protocol: Literal["", "classic", "consumer"] = ""
+    # The line that shows it names the reason: it ranks above what follows from it.
+    printed: bool = False
+    # It is no trouble but the reason why a group is calm; shown where nothing else is wrong.
+    healthy: bool = False
     # Why: for readers who want to understand it.
     explanation: str = ""
     # Where this is known from.
@@ -145,6 +176,8 @@ TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescap
 TEMPLATES.filters["span"] = lambda value: (
     show_span(value) if isinstance(value, int | float) else str(value)
 )
+TEMPLATES.filters["count_of"] = lambda text: len(partitions_of(str(text)))
+TEMPLATES.filters["first_word"] = lambda text: (str(text).split() or [""])[0].rstrip(".,;")
 
 
 @cache
@@ -230,12 +263,25 @@ def _structured(text: str, where: str) -> list[Cause]:
 
 
 def _checked(cause: Cause, where: str, known: Set[str]) -> None:
-    for need in needs_of(cause.signs):
-        if need.kind not in known:
+    needs = needs_of(cause.signs) + [n for r in cause.rivals.values() for n in r.excluded_by]
+    near = [
+        kind
+        for n in needs
+        for kind in (*n.after, *n.before, *n.not_after, *n.not_before, *n.not_beside)
+    ]
+    for kind in [*(need.kind for need in needs), *near]:
+        if kind not in known:
             raise UserError(
-                f"the cause {cause.kind!r} needs {need.kind!r}, which no sentence says",
+                f"the cause {cause.kind!r} needs {kind!r}, which no sentence says",
                 where=where,
                 do="`groupcheck list statements` shows what lines can say",
+            )
+    for context in (*cause.context, *(c for sign in cause.signs for c in sign.context)):
+        if context not in contexts():
+            raise UserError(
+                f"the cause {cause.kind!r} asks for the surroundings {context!r}",
+                where=where,
+                do=f"known are {', '.join(contexts())}",
             )
     for kind in cause.accounts_for:
         if kind not in known:

@@ -31,6 +31,19 @@ class Need:
     at_least: int = 1
     # Of so many different members at least.
     members: int = 1
+    # What came before and after it: kinds of statements of which one must stand there, or none.
+    after: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    not_after: tuple[str, ...] = ()
+    not_before: tuple[str, ...] = ()
+    # Kinds of which the same line says none: Kafka's own error is no handler's fault.
+    not_beside: tuple[str, ...] = ()
+    # So many ms away at most (without times, so many lines as `NEAR_LINES` says); 0: anywhere.
+    within: int = 0
+    # A field in which those before and after it must agree with it.
+    same: str = ""
+    # Only statements of the same writer come before and after it.
+    own: bool = False
 
     def fits(self, said: Statement) -> bool:
         """Does the statement have such values? Its kind is not looked at."""
