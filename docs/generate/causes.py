@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from reference import cell, code, page, table
 
-from groupcheck.traces.causes.knowledge import Cause, Need, Sign, in_general, shipped_knowledge
+from groupcheck.traces.causes.knowledge import Cause, Sign, in_general, shipped_knowledge
 from groupcheck.traces.clients.sentences import StatementKind, kinds, shipped_sentences
+from groupcheck.traces.facts.needs import Need
 
 NAMES = {"group", "client", "member", "instance"}
 MOST_TEXTS = 3
@@ -17,6 +18,9 @@ BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
 
 def condition(name: str, wanted: str) -> str:
     """One value that a field may have, in words."""
+    name = name.removeprefix(".")
+    if wanted == "!-":
+        return f"the line has `{name}`"
     if wanted == "-":
         return f"the line has no `{name}`"
     for bound, told in BOUNDS.items():
@@ -38,7 +42,25 @@ def needed(need: Need) -> str:
         )
         for name, values in need.where.items()
     ]
-    return told + (f" where {', and '.join(wheres)}" if wheres else "")
+    told += f" where {', and '.join(wheres)}" if wheres else ""
+    for words, some in (
+        ("after", need.after),
+        ("before", need.before),
+        ("not after", need.not_after),
+        ("not before", need.not_before),
+    ):
+        links = " or ".join(f"[{kind}](statements.md#{kind})" for kind in some)
+        told += f" ({words} {links}{f', {need.within} ms at most' * bool(need.within)})" * bool(
+            some
+        )
+    return told
+
+
+def home(cause: Cause) -> str:
+    """Where the cause can be."""
+    where = [", ".join(cause.library), ", ".join(cause.context)]
+    where += [f"groups of the {cause.protocol} protocol"] if cause.protocol else []
+    return f"Only in logs of: {'; '.join(filter(None, where))}.\n" if any(where) else ""
 
 
 def sign(one: Sign) -> str:
@@ -51,6 +73,8 @@ def sign(one: Sign) -> str:
         )
     if one.library:
         parts.append(f"in a log of {', '.join(one.library)}")
+    if one.context:
+        parts.append(f"where {' or '.join(one.context)} shows")
     if one.decide:
         parts.append(f"to decide, look for {one.decide}")
     return f"- **{one.confidence}**: {cell('; '.join(parts))}"
@@ -83,12 +107,17 @@ def entry(cause: Cause) -> str:
     if cause.settings:
         rows = ([code(name), cell(value)] for name, value in cause.settings.items())
         parts.append(table(["setting", "value that it should have"], rows))
+    parts += [home(cause)] if home(cause) else []
     parts.append("Signs:\n\n" + "\n".join(map(sign, cause.signs)) + "\n")
     rows = list(texts(cause))
     if rows:
         parts.append(table(["library", "statement", "texts"], rows))
     for other, how in cause.confuse.items():
         parts.append(f"Not to be confused with [{other}](#{other}): {cell(how)}.\n")
+    for kind, rival in cause.rivals.items():
+        parts.append(
+            f"The same lines may show [{kind}](#{kind}); to decide: {cell(rival.decide)}.\n"
+        )
     if cause.explains:
         links = ", ".join(f"[{kind}](#{kind})" for kind in cause.explains)
         parts.append(f"Where it is found, these are only its consequences: {links}.\n")
@@ -123,10 +152,12 @@ confidence = "likely"
 
 A sign holds if there are statements for all of its `needs` and for none of `without`. A need names
 a kind of statement ([Statements](statements.md)), and may ask for values of its fields (`where`),
-for a number of statements (`at_least`) and of members (`members`). Values: `a` is this text, `a*` a
-beginning, `*a*` a part, `<10` and `>=10` a bound, `-` an absent field, `!a` anything but `a`.
+for a number of statements (`at_least`) and of members (`members`), and for what stands before and
+after it ([Add a cause](../howto/cause.md), with a test in the same file). Values: `a` is this text,
+`a*` a beginning, `*a*` a part, `<10` and `>=10` a bound, `-` an absent field, `!a` all but `a`.
 `confidence` is `certain`, `likely` or `possible`; a possible cause tells with `decide` what line
-would decide.
+would decide. Facts of your own, which follow from several lines, are `[[derived]]` tables of the
+same file ([Facts](facts.md)).
 """
 
 

@@ -20,17 +20,11 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import Knowledge
 from groupcheck.traces.causes.scan_log import NOT_JUDGED
 from groupcheck.traces.causes.turn_on import to_turn_on
+from groupcheck.traces.facts.facts import Fact, facts_told
 from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
 from groupcheck.traces.formats import CLIENTS
 
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
-SETTLED = frozenset(
-    {"synced", "assigned", "heartbeat", "committed", "broker_stable", "closed", "progress",
-     "state_stable"}
-)  # fmt: skip
-"""Statements of a group at work: without trouble, they show that it is calm."""
-ON_PURPOSE = ("being closed", "unsubscribed")
-"""Why a member leaves that was told to."""
 
 
 @frozen
@@ -58,6 +52,8 @@ class Answer:
     seen: tuple[Seen, ...]
     # All that lines say about it.
     evidence: GroupEvidence
+    # What changed, went back, repeats, stands still or is shared, whatever the cause is.
+    facts: tuple[Fact, ...] = ()
     # What to turn on so that the next log tells the cause; empty if this one does, or all is well.
     turn_on: str = ""
 
@@ -88,7 +84,8 @@ def _answer(
 ) -> Answer:
     diagnosis = diagnose(evidence, knowledge)
     verdict, verdict_reason = _judged(seen)
-    health, reason = _health(diagnosis, evidence, seen, verdict, verdict_reason)
+    facts = told_facts(evidence, knowledge)
+    health, reason = _health(diagnosis, evidence, seen, facts, verdict, verdict_reason)
     blind = not diagnosis.causes and bool(evidence.tallies) and health in ("unknown", "troubled")
     return Answer(
         name,
@@ -99,8 +96,15 @@ def _answer(
         verdict_reason,
         tuple(seen),
         evidence,
+        tuple(facts),
         to_turn_on(evidence) if blind else "",
     )
+
+
+def told_facts(evidence: GroupEvidence, knowledge: Knowledge) -> list[Fact]:
+    """The facts among all that lines say about a group."""
+    told = {k: (t.count, t.statements()) for k, t in evidence.tallies.items()}
+    return facts_told(knowledge.facts, told)
 
 
 def _judged(seen: Sequence[Seen]) -> tuple[Kind, str]:
@@ -115,6 +119,7 @@ def _health(
     diagnosis: Diagnosis,
     evidence: GroupEvidence,
     seen: Sequence[Seen],
+    facts: Sequence[Fact],
     verdict: Kind,
     verdict_reason: str,
 ) -> tuple[Health, str]:
@@ -122,25 +127,17 @@ def _health(
         return "broken", f"the broker did what no correct coordinator does: {verdict_reason}"
     if diagnosis.causes:
         return diagnosis.health, diagnosis.causes[0].cause.title
-    if diagnosis.health != "calm":
-        return "troubled", "this log cannot tell why"
+    alarm = next((f.text for f in facts if f.alarm), "")
+    if diagnosis.health in ("troubled", "broken") or alarm:
+        return "troubled", alarm or "this log cannot tell why"
     hurt = [s.group.findings for s in seen if serious(s.group.findings)]
     if hurt:
         return "troubled", next(harm(hurt[0]), "")
-    if _settles(evidence, seen):
-        return "calm", "no sign of trouble"
+    if diagnosis.healthy:
+        return "calm", diagnosis.healthy[0].text
+    if any(r.ended is not None for s in seen for r in s.group.timeline.rounds):
+        return "calm", "its rebalances complete, and no line tells of trouble"
     return "unknown", "this log shows too little of the group"
-
-
-def _settles(evidence: GroupEvidence, seen: Sequence[Seen]) -> bool:
-    """Does the evidence show the group at work?"""
-    rounds = (r for s in seen for r in s.group.timeline.rounds)
-    reasons = (str(s.fields.get("reason")) for s in evidence.all("left"))
-    return (
-        bool(SETTLED & evidence.tallies.keys())
-        or any(r.ended is not None for r in rounds)
-        or any(why in reason for reason in reasons for why in ON_PURPOSE)
-    )
 
 
 def _rank(a: Answer) -> tuple[int, bool, int, int, bool, int, int, str]:

@@ -13,7 +13,7 @@ from attrs import Factory, define, evolve, frozen
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.harm import ABSENT
 from groupcheck.oracles.replay.rounds import cut, names
-from groupcheck.traces.causes.diagnosis import FoundCause
+from groupcheck.traces.causes.found_cause import FoundCause
 from groupcheck.traces.clients.partitions import Holdings, HoldingSpan
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
@@ -58,6 +58,10 @@ class Item:
 class Picture:
     """All that is drawn about one group. Times are ms since 1970 by the clocks of the logs."""
 
+    # Members and clients that the causes concern; their lanes come first.
+    concerned: frozenset[str]
+    # The most items.
+    most: int
     # Member id or client -> its lane, in order of appearance.
     lanes: dict[str, int] = Factory(dict)
     items: list[Item] = Factory(list)
@@ -65,8 +69,6 @@ class Picture:
     bands: list[Item] = Factory(list)
     # Where the causes were seen, and other harm; `lane` is the number of the claim, from 1.
     marks: list[Item] = Factory(list)
-    # Members and clients that the causes concern; their lanes come first.
-    concerned: frozenset[str] = frozenset()
     # Items and lanes beyond the limits.
     left_out: int = 0
 
@@ -96,7 +98,7 @@ class Picture:
         lane = self.lane(who)
         if lane is None:
             return
-        if len(self.items) >= ITEMS_SHOWN:
+        if len(self.items) >= self.most:
             self.left_out += 1
             return
         self.items.append(Item(lane, since, max(since, until), kind, text, line))
@@ -135,15 +137,18 @@ class Picture:
 
 
 def picture(
-    groups: Sequence[GroupReport], statements: Iterable[Statement], found: Sequence[FoundCause]
+    groups: Sequence[GroupReport],
+    statements: Iterable[Statement],
+    found: Sequence[FoundCause],
+    most: int = ITEMS_SHOWN,
 ) -> Picture:
     """The picture that logs of brokers (`groups`) and of clients (`statements`) give of one group,
-    with the causes that were `found`.
+    with the causes that were `found`; `most`: how many items on lanes it has at most.
     """
-    out = Picture(concerned=frozenset(who for cause in found for who in cause.who))
+    out = Picture(frozenset(who for cause in found for who in cause.who), most)
     for group in groups:
         _members(out, group)
-        rounds = group.timeline.rounds[-ROUNDS_DRAWN:]
+        rounds = group.timeline.rounds[-min(ROUNDS_DRAWN, most // 6) :]
         out.left_out += len(group.timeline.rounds) - len(rounds)
         _rounds(out, rounds, group.timeline.last)
         if group.requests is not None:

@@ -29,7 +29,7 @@ from groupcheck.oracles.replay.claims import (
     in_words,
     split_calm,
 )
-from groupcheck.oracles.replay.lanes import picture
+from groupcheck.oracles.replay.lanes import ITEMS_SHOWN, picture
 from groupcheck.oracles.replay.rounds import COLUMNS, began, fold_cells, folded
 from groupcheck.oracles.replay.text import MUST_SEE, file_facts, group_facts
 from groupcheck.oracles.show.pages import PAGE, render
@@ -41,8 +41,12 @@ from groupcheck.traces.story.moments import Moment
 
 GROUPS_SHOWN = 200
 PICTURES_SHOWN = 12
-ROUNDS_SHOWN = 2000
-MEMBERS_SHOWN = 2000
+WHOLE = 3
+"""So many groups, the worst, are shown with all that a page can hold; of the others, less."""
+ROWS, FEW_ROWS = 2000, 60
+"""Of a table of rebalances or members."""
+FEW_ITEMS = 2_000
+"""Of a picture."""
 DATED = {23: "full", 18: "day"}
 """Characters of a time -> how much of its date is known."""
 
@@ -58,6 +62,8 @@ class Section:
     picture: Markup
     # How many things the picture leaves out.
     left_out: int
+    # How many rows its tables have at most.
+    rows: int
 
 
 def page(reports: Sequence[FileReport], answers: Sequence[Answer], layout: str = PAGE) -> str:
@@ -79,7 +85,7 @@ def page(reports: Sequence[FileReport], answers: Sequence[Answer], layout: str =
         script=Markup(script),
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         must_see=MUST_SEE,
-        members_shown=MEMBERS_SHOWN,
+        members_shown=ROWS,
         columns=("line", *COLUMNS),
         file_facts=file_facts,
         group_facts=group_facts,
@@ -98,19 +104,23 @@ def _sections(
     reports: Sequence[FileReport], shown: Sequence[Answer], drawn: bool
 ) -> Iterator[Section]:
     for k, answer in enumerate(shown):
+        rows, items = (ROWS, ITEMS_SHOWN) if k < WHOLE else (FEW_ROWS, FEW_ITEMS)
         found = picture(
             [s.group for s in answer.seen],
             _statements(answer) if k < PICTURES_SHOWN else (),
             answer.diagnosis.causes,
+            items,
         )
         if not (drawn and found.drawn and k < PICTURES_SHOWN):
-            yield Section(in_words(answer, reports), "", Markup(""), 0)
+            yield Section(in_words(answer, reports), "", Markup(""), 0, rows)
             continue
         begin = show_time(found.begin)
         document = {**found.document(), "dated": DATED.get(len(begin), "none")}
         # Inside a script element only `<` could end the data.
         text = as_json(document).replace("<", "\\u003c")
-        yield Section(in_words(answer, reports), f"picture{k + 1}", Markup(text), found.left_out)
+        yield Section(
+            in_words(answer, reports), f"picture{k + 1}", Markup(text), found.left_out, rows
+        )
 
 
 def _statements(answer: Answer) -> list[Statement]:
@@ -119,9 +129,9 @@ def _statements(answer: Answer) -> list[Statement]:
     return [s for s in said if s.library != BROKER] if answer.seen else said
 
 
-def _rounds(g: GroupReport) -> Iterator[tuple[str, ...]]:
+def _rounds(g: GroupReport, most: int) -> Iterator[tuple[str, ...]]:
     """The rows of the table of rebalances."""
-    for fold in folded(g.timeline.rounds[-ROUNDS_SHOWN:]):
+    for fold in folded(g.timeline.rounds[-most:]):
         at = began(fold.rounds[0])
         yield ("" if at is None else str(at.line), *fold_cells(fold))
 

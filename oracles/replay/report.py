@@ -6,8 +6,10 @@ cannot be read is reported; if none can be read, that is a `UserError` (2).
 
 from __future__ import annotations
 
+import gc
+import itertools
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import Answer, answers, judged, worst
+from groupcheck.oracles.replay.knowledge_cases import try_cases
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import Suite, tell
@@ -35,8 +38,10 @@ from groupcheck.traces.phrases import plural
 from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.reading.unpacking import Watch
-from groupcheck.traces.replay import ReplayOptions, known_format, replay_log
+from groupcheck.traces.replay import COLLECT_AFTER, ReplayOptions, known_format, replay_log
 from groupcheck.traces.requests.request_log import NEEDLES as REQUESTS
+
+MOST_QUOTED = 10_000
 
 
 class Replayed(list[FileReport]):
@@ -165,7 +170,7 @@ def replay(
     known_format(format)
     there = find_logs([str(path) for path in paths], watch=watch)
     asked = ReplayOptions(group, format)
-    evidence = Evidence()
+    evidence = Evidence(rules=(knowledge or shipped_knowledge()).facts)
     reports: list[FileReport] = []
     for source in there.sources:
         try:
@@ -193,9 +198,19 @@ def _of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iterator[Fi
     told = evolve(asked, seen=evidence.coordinator_claims.listener(source.name))
     brokers = () if asked.format in CLIENTS else replay_log(source, told)
     others = [r for r in (clients, events, tables) if r is not None]
-    yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or not others)
+    for r in brokers:
+        if r.format != UNKNOWN_FORMAT or not others:
+            yield evolve(r, quotes=source.texts(_quoted(r)))
     if asked.format is None or asked.format in CLIENTS:
         yield from others
+
+
+def _quoted(report: FileReport) -> Set[int]:
+    """The lines that anomalies of groups name, as many as are ever shown."""
+    found = (a for g in report.groups for a in g.anomalies)
+    back = (r.line for g in report.groups for r in g.findings.went_back)
+    lines = (*(line for a in found for line in a.lines or (a.line,) if line), *back)
+    return set(itertools.islice(lines, MOST_QUOTED))
 
 
 def _progress(name: str, read: int, size: int, seconds: float) -> str:
@@ -217,7 +232,11 @@ def run(
     """Replays, prints, writes the page, the ticket and the test cases, and gives the exit code.
     Raises `UserError` for a group of which the logs say nothing, though they tell of others.
     """
-    known = None if knowledge is None else knowledge_of(knowledge)
+    known = None
+    if knowledge is not None:
+        known = knowledge_of(knowledge)
+        try_cases(knowledge, known)
+    gc.set_threshold(COLLECT_AFTER, 10, 10)
     with meter.reports(_progress) as progress:
         reports = replay(paths, format=format, group=group, knowledge=known, watch=progress)
         if group is not None and not any(a.group == group for a in reports.answers):

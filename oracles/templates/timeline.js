@@ -60,6 +60,7 @@
     const data = JSON.parse(document.getElementById(figure.dataset.picture).textContent);
     const canvas = figure.querySelector("canvas");
     const board = figure.querySelector(".board");
+    const seenLanes = figure.querySelector(".lanes");
     const pen = canvas.getContext("2d");
     const items = data.items.map(unpacked), bands = data.bands.map(unpacked);
     const marks = data.marks.map(unpacked).sort((a, b) => RANK[a.kind] - RANK[b.kind]);
@@ -239,7 +240,7 @@
       for (const mark of marks.filter((one) => one.kind === "cause" && seen(one))) {
         const left = Math.max(x(mark.since), view.left);
         if (left < free) continue;
-        const text = `${mark.lane} ${mark.text}`;
+        const text = `${mark.lane}. ${mark.text}`;
         pen.font = "bold 11px system-ui, sans-serif";
         const width = pen.measureText(text).width;
         const fits = Math.min(left + 5, view.width - width - 10);
@@ -261,6 +262,16 @@
         const strong = chosen && chosen.lane === k && !chosen.above;
         write(label, 8, top, strong ? colours.blue : colours.ink);
       }
+      place(first, last);
+    }
+
+    // Says which lanes are in view, where they are not all.
+    function place(first, last) {
+      const below = Math.floor((board.scrollTop + view.height - HEAD) / view.lane);
+      const until = Math.max(first + 1, Math.min(last, below));
+      const all = first === 0 && until >= byLane.length;
+      const text = all ? "" : `${first + 1} to ${until} of ${byLane.length} are in view: scroll`;
+      if (seenLanes.textContent !== text) seenLanes.textContent = text;
     }
 
     function lane(k) {

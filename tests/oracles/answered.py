@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from groupcheck.oracles.replay.answers import Answer, Seen
-from groupcheck.traces.causes.diagnosis import Diagnosis, FoundCause, Health
+from groupcheck.traces.causes.diagnosis import Diagnosis, Health
+from groupcheck.traces.causes.found_cause import FoundCause
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import Cause, Confidence, Sign, Ticket
 from groupcheck.traces.clients.statement import Statement

@@ -17,6 +17,7 @@ from attrs import evolve
 
 import groupcheck
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.replay import page as pages
 from groupcheck.oracles.replay.harm import weight
 from groupcheck.oracles.replay.lanes import picture
 from groupcheck.oracles.replay.markdown import fenced, markdown, plain, span
@@ -239,7 +240,19 @@ def test_the_first_cause_is_open_and_the_others_are_folded_with_their_numbers():
     html = page([report()], [answer(causes=three, seen=[busy(1, 10)])])
     assert html.count('<details class="further">') == 2 and html.count("Cause 1.") == 1
     assert html.count("Cause 2.") == html.count("Cause 3.") == 1
-    assert re.findall(r'<b class="number">(\d)</b>', html) == ["1", "2", "3"]
+    assert re.findall(r'<b class="number">(\d\.)</b>', html) == ["1.", "2.", "3."]
+
+
+def test_the_worst_groups_have_whole_tables_and_the_others_say_what_is_left_out(monkeypatch):
+    monkeypatch.setattr(pages, "WHOLE", 1)
+    monkeypatch.setattr(pages, "FEW_ROWS", 5)
+    seen = [busy(3, 12), busy(3, 12)]
+    for one in seen:
+        one.group.timeline.rounds.extend(rounds(*range(12)))
+    groups = [answer(f"g{k}", causes=[found()], seen=[one]) for k, one in enumerate(seen, 1)]
+    first, second = page([report()], groups).split('id="group2"')
+    assert "These are" not in first
+    assert "These are the last 5 of 12 rebalances" in " ".join(second.split())
     lines = [found(quoted=["Q1", "Q2", "Q3"]), found(quoted=["Z1", "Z2", "Z3"])]
     told = as_plain(replay_view([], [answer(causes=lines)]))
     assert re.findall(r": ([QZ]\d)$", told, re.M) == ["Q1", "Q2", "Q3", "Z1"]

@@ -2,75 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.group_evidence import GroupEvidence, Places, place
+from groupcheck.traces.causes.contexts import ADMIN, CLASSIC, CONSUMER, speaker
+from groupcheck.traces.causes.found_cause import QUOTED, FoundCause, as_found, may_be
+from groupcheck.traces.causes.group_evidence import Counted, GroupEvidence, place
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
     SEVERITIES,
     Cause,
-    Confidence,
     Knowledge,
+    Rival,
     Severity,
     Sign,
-    Ticket,
-    compiled_template,
 )
-from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.clients.sentences import trouble, unrest
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.proofs import Proof
-from groupcheck.traces.phrases import some_of
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
-AT_WORK = ("synced", "assigned", "committed", "broker_stable")
-"""Statements that show a group, or a member, at work."""
-FEW_EPISODES, EPISODE_MS = 2, 10_000
 BEFORE_MS, AFTER_MS = 10_000, 60_000
 """Consequences of a cause that lasts: silence begins with the last heartbeat before it, and
 sessions expire a session timeout after it (45 s, if nobody configures another).
 """
-"""A kind of event that is more frequent than that does not end; lines of one time lie closer
-together.
-"""
-QUOTED = 6
-NAMED = 3
-MOST_CHARS = 200
-"""Of a value in a sentence."""
-
-
-@frozen
-class FoundCause:
-    """A cause that the evidence shows."""
-
-    cause: Cause
-    # How it shows here.
-    sign: Sign
-    confidence: Confidence
-    # One sentence about this group. That of a possible cause says that it is only possible.
-    text: str
-    # What to do about it here.
-    action: str
-    # The line or setting that would decide, if the cause is only possible; else empty.
-    decide: str
-    tickets: tuple[Ticket, ...]
-    # Setting -> its value as the log tells it; only those that it tells.
-    present: Mapping[str, str]
-    # The statements that show it, in order; at most `QUOTED` of each kind.
-    evidence: tuple[Statement, ...]
-    # What it did to the group here: a group that broke down once and works again is troubled.
-    severity: Severity
-    # Who is concerned, most often first.
-    who: tuple[str, ...]
-    # When it was first and last seen, in ms; None without timestamps.
-    since: int | None
-    until: int | None
 
 
 @frozen
@@ -101,12 +58,15 @@ class Diagnosis:
     hints: tuple[str, ...]
     # Causes that are ruled out, although their signs are there.
     refuted: tuple[RefutedCause, ...] = ()
+    # What shows that the group works, where nothing is wrong.
+    healthy: tuple[FoundCause, ...] = ()
 
 
 def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     """Names the causes that the evidence shows."""
-    found = [f for c in knowledge.causes.values() if (f := _found(c, evidence)) is not None]
-    found.sort(key=_rank)
+    some = [c for c in knowledge.causes.values() if not c.healthy]
+    found = [f for c in some if (f := _found(c, evidence)) is not None]
+    found = sorted(_contested(found, evidence, knowledge), key=_rank)
     kinds = {f.cause.kind for f in found}
     explained: set[str] = set()
     for f in found:
@@ -124,18 +84,63 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         and (f.sign.beside or not all(_follows(s, causes) for s in f.evidence))
     )
     told = settled | {s.kind for f in found for s in f.evidence} | _over(evidence)
-    questions = [kind for kind in evidence.tallies if kind in trouble() and kind not in told]
+    questions = [
+        kind
+        for kind, tally in evidence.tallies.items()
+        if kind in trouble() and kind not in told and any(speaker(s) != ADMIN for s in tally.first)
+    ]
     hints = [f.text for f in candidates if f.cause.severity != "calm" and _troubling(f)]
     hints += [trouble()[kind] for kind in questions if trouble()[kind]]
+    fine = [c for c in knowledge.causes.values() if c.healthy]
+    restless = not unrest().isdisjoint(evidence.tallies)
+    healthy = [f for c in fine if not restless and (f := _found(c, evidence)) is not None]
+    health = _health(causes, candidates, bool(questions), bool(healthy))
     return Diagnosis(
         evidence.group,
-        _health(causes, candidates, bool(questions)),
+        health,
         causes,
         candidates,
         tuple(f for f in found if f.cause.kind in explained and f.confidence != "possible"),
         tuple(dict.fromkeys(hints)),
         tuple(r for c in knowledge.causes.values() if (r := _refuted(c, evidence)) is not None),
+        tuple(healthy) if health == "calm" else (),
     )
+
+
+def _contested(
+    found: Sequence[FoundCause], evidence: GroupEvidence, knowledge: Knowledge
+) -> list[FoundCause]:
+    """The causes, each only as sure as its rivals leave it, with those rivals that the same lines
+    may show and that nothing rules out.
+    """
+    out: list[FoundCause] = []
+    rivals: dict[str, FoundCause] = {}
+    for f in found:
+        surest = f
+        for kind, rival in f.cause.rivals.items():
+            if f.confidence == "possible" or kind not in knowledge.causes:
+                continue
+            if any(evidence.matching(need) for need in rival.excluded_by):
+                continue
+            surest = _less_sure(surest, rival)
+            if rival.leaves == "possible":
+                sign = Sign(f.sign.needs, confidence="possible", beside=True, decide=rival.decide)
+                cause = knowledge.causes[kind]
+                rivals[kind] = as_found(cause, sign, f.evidence, evidence)
+        out.append(surest)
+    known = {f.cause.kind for f in out}
+    return out + [f for kind, f in rivals.items() if kind not in known]
+
+
+def _less_sure(found: FoundCause, rival: Rival) -> FoundCause:
+    """The cause with a rival that is not ruled out."""
+    if CONFIDENCES.index(rival.leaves) <= CONFIDENCES.index(found.confidence):
+        return found
+    if rival.leaves != "possible":
+        return evolve(found, confidence=rival.leaves)
+    sign = evolve(found.sign, beside=True)
+    text = may_be(found.cause, rival.decide)
+    return evolve(found, sign=sign, confidence="possible", decide=rival.decide, text=text)
 
 
 def _is_meanwhile(found: FoundCause, other: FoundCause) -> bool:
@@ -176,9 +181,12 @@ def _over(evidence: GroupEvidence) -> set[str]:
     return {str(s.fields.get("of")) for s in evidence.all("recovered")}
 
 
-def _rank(found: FoundCause) -> tuple[int, int, str]:
+def _rank(found: FoundCause) -> tuple[bool, bool, int, int, str]:
+    """A line that names the reason ranks above those that follow from it."""
     cause = found.cause
     return (
+        found.confidence == "possible",
+        not cause.printed,
         CONFIDENCES.index(found.confidence),
         -SEVERITIES.index(found.severity),
         cause.kind,
@@ -186,15 +194,22 @@ def _rank(found: FoundCause) -> tuple[int, int, str]:
 
 
 def _health(
-    causes: Sequence[FoundCause], candidates: Sequence[FoundCause], questions: bool
+    causes: Sequence[FoundCause],
+    candidates: Sequence[FoundCause],
+    questions: bool,
+    healthy: bool,
 ) -> Health:
-    """The worst that is known. A candidate shows that there is trouble, not how much."""
+    """The worst that is known. A candidate shows that there is trouble, not how much. Calm is a
+    claim, too: something must show it.
+    """
     worst: Severity = max((f.severity for f in causes), key=SEVERITIES.index, default="calm")
     if worst != "calm":
         return worst
     if any(f.cause.severity != "calm" and _troubling(f) for f in candidates):
         return "troubled"
-    return "unknown" if questions else "calm"
+    if questions:
+        return "troubled"
+    return "calm" if causes or healthy else "unknown"
 
 
 def _troubling(found: FoundCause) -> bool:
@@ -203,15 +218,26 @@ def _troubling(found: FoundCause) -> bool:
 
 def _found(cause: Cause, evidence: GroupEvidence) -> FoundCause | None:
     """The cause with its evidence, by the sign that is most sure."""
+    if not _fits(cause, evidence):
+        return None
     refuted = {place(p.about) for p in _against(cause, evidence)}
+    some = Counted(refuted, cause.library, cause.speaker)
     for sign in sorted(cause.signs, key=lambda s: CONFIDENCES.index(s.confidence)):
         tickets = sign.tickets if sign.confidence == "possible" else ()
         if tickets and not evidence.versions.of_these_versions(tickets):
             continue  # the versions that run here do not have the fault
-        shown = _shown(sign, evidence, refuted)
+        shown = _shown(sign, evidence, some)
         if shown:
-            return _found_cause(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
+            return as_found(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
     return None
+
+
+def _fits(cause: Cause, evidence: GroupEvidence) -> bool:
+    """Can a group in these surroundings have the cause?"""
+    if cause.context and not evidence.contexts & {*cause.context}:
+        return False
+    shown = evidence.contexts & {CLASSIC, CONSUMER}
+    return not cause.protocol or not shown or cause.protocol in shown
 
 
 def _against(cause: Cause, evidence: GroupEvidence) -> list[Proof]:
@@ -224,7 +250,7 @@ def _refuted(cause: Cause, evidence: GroupEvidence) -> RefutedCause | None:
     against = _against(cause, evidence)
     if not against or _found(cause, evidence) is not None:
         return None
-    shown = [said for sign in cause.signs for said in _shown(sign, evidence, frozenset())]
+    shown = [said for sign in cause.signs for said in _shown(sign, evidence, Counted())]
     places = {place(said) for said in shown}
     hits = [p for p in against if place(p.about) in places]
     if not hits:
@@ -234,160 +260,32 @@ def _refuted(cause: Cause, evidence: GroupEvidence) -> RefutedCause | None:
     return RefutedCause(cause, text, hits[0].by, tuple(about.values())[:QUOTED])
 
 
-def _found_cause(
-    cause: Cause, sign: Sign, shown: Sequence[Statement], evidence: GroupEvidence
-) -> FoundCause:
-    who = _writers(shown)
-    times = [s.time for s in shown if s.time is not None]
-    since, until = min(times, default=None), max(times, default=None)
-    fields: dict[str, Any] = {}
-    for said in shown:
-        fields = {**{k: _short(v) for k, v in said.fields.items()}, **fields}
-    printed = _printed_settings(evidence, who)
-    values = {
-        **printed,
-        **fields,
-        "who": some_of(who, NAMED) or "a member",
-        "names": who,
-        "group": evidence.group,
-        "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
-        "n": len(shown),
-        "since": "" if since is None else show_time(since),
-        "until": "" if until is None else show_time(until),
-        "facts": {kind: {"n": t.count, "who": t.first[0].who, **t.first[0].fields}
-                  for kind, t in evidence.tallies.items()},
-    }  # fmt: skip
-    decide = _written(sign.decide, values)
-    text = _written(sign.text or cause.text, values)
-    if sign.confidence == "possible" and not sign.text:
-        text = f"This may be: {cause.title}. {decide and f'To decide: {decide}.'}".strip()
-    quoted: list[Statement] = []
-    for kind in dict.fromkeys(s.kind for s in shown):
-        quoted += [s for s in shown if s.kind == kind][:QUOTED]
-    quoted = list({s.line: s for s in quoted}.values())
-    return FoundCause(
-        cause,
-        sign,
-        sign.confidence,
-        text,
-        _written(sign.action or cause.action, values),
-        decide,
-        evidence.versions.of_these_versions((*sign.tickets, *cause.tickets)),
-        {
-            **{k: v for k, v in _settings(printed).items() if k in cause.settings},
-            **_settings(fields),
-        },
-        tuple(sorted(quoted, key=lambda s: s.line)),
-        _severity(cause, shown, evidence),
-        tuple(who),
-        since,
-        until,
-    )
-
-
-def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
-    """That of the cause; one step less if it happened once or twice, and the group works since."""
-    last = shown[-1]
-    if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
-        return cause.severity
-    later = [s for s in evidence.all(*AT_WORK, *trouble()) if _after(last, s)]
-    at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
-    again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
-    return "troubled" if at_work and not again else cause.severity
-
-
-def _episodes(shown: Sequence[Statement]) -> int:
-    """How many times it happened: one time may take several lines."""
-    kind = shown[0].kind
-    times = [s.time for s in shown if s.kind == kind and s.time is not None]
-    return 1 + sum(b - a > EPISODE_MS for a, b in pairwise(times))
-
-
-def _after(last: Statement, said: Statement) -> bool:
-    if last.time is not None and said.time is not None:
-        return said.time > last.time
-    return said.log == last.log and said.line > last.line
-
-
-def _concerns(broken: Statement, said: Statement) -> bool:
-    """Does a member at work show that what was broken works again? A coordinator's line does."""
-    return said.library == BROKER or not broken.who or said.who == broken.who
-
-
-def _short(value: Any) -> Any:
-    """Texts of a log may be as long as its lines."""
-    return (
-        value[:MOST_CHARS] + "..." if isinstance(value, str) and len(value) > MOST_CHARS else value
-    )
-
-
-def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, Any]:
-    """The settings that these clients printed at their start, or sent in requests; those of all
-    clients of the group if none of them is named.
-    """
-    out: dict[str, Any] = {}
-    for kind in ("request_sent", "started", "setting"):
-        tally = evidence.tallies.get(kind)
-        for said in tally.statements() if tally else ():
-            if not who or not said.who or said.who in who:
-                some = {k: _short(v) for k, v in said.fields.items() if k.startswith("setting_")}
-                out |= some
-    return out
-
-
-def _settings(fields: Mapping[str, Any]) -> dict[str, str]:
-    """`setting_session__timeout__ms` names session.timeout.ms."""
-    mark = "setting_"
-    return {
-        name[len(mark) :].replace("__", "."): str(value)
-        for name, value in fields.items()
-        if name.startswith(mark)
-    }
-
-
-def _shown(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Statement]:
-    """The statements that meet the sign; empty if it is not met. Those that are `refuted` do not
-    count.
-    """
+def _shown(sign: Sign, evidence: GroupEvidence, some: Counted) -> list[Statement]:
+    """The statements that meet the sign; empty if it is not met."""
     known = evidence.libraries or sign.confidence != "possible"
     if sign.library and known and not any(name in evidence.libraries for name in sign.library):
         return []
+    if sign.context and not evidence.contexts & {*sign.context}:
+        return []
     if sign.same_member:
-        return _shown_of_one(sign, evidence, refuted)
-    met = [evidence.matching(need, refuted) for need in sign.needs]
+        return _shown_of_one(sign, evidence, some)
+    met = [evidence.matching(need, some) for need in sign.needs]
     if not all(met) or any(evidence.matching(need) for need in sign.without):
         return []
-    return _once(said for some in met for said in some)
+    return _once(said for each in met for said in each)
 
 
-def _shown_of_one(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Statement]:
+def _shown_of_one(sign: Sign, evidence: GroupEvidence, some: Counted) -> list[Statement]:
     """Those of all members each of which meets the sign alone."""
-    met = [evidence.by_writer(need, refuted) for need in sign.needs]
+    met = [evidence.by_writer(need, some) for need in sign.needs]
     against = [evidence.by_writer(need) for need in sign.without]
     members = [
         who
         for who in met[0]
-        if all(who in some for some in met) and not any(who in some for some in against)
+        if all(who in each for each in met) and not any(who in each for each in against)
     ]
-    return _once(said for who in members for some in met for said in some[who])
+    return _once(said for who in members for each in met for said in each[who])
 
 
 def _once(shown: Iterable[Statement]) -> list[Statement]:
     return list({id(said): said for said in shown}.values())
-
-
-def _writers(shown: Iterable[Statement]) -> list[str]:
-    often: dict[str, int] = {}
-    for said in shown:
-        if said.who:
-            often[said.who] = often.get(said.who, 0) + 1
-    return sorted(often, key=lambda who: -often[who])
-
-
-def _written(template: str, values: Mapping[str, Any]) -> str:
-    """Raises `UserError` if a template of a user's own file fails."""
-    try:
-        text = " ".join(compiled_template(template).render(values).split())
-    except Exception as e:
-        raise UserError(f"the text of a cause cannot be written: {e}", where=template) from None
-    return "A" + text[1:] if text.startswith("a member") else text

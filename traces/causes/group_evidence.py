@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence, Set
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.both.removals import Removal
-from groupcheck.traces.causes.knowledge import Need
+from groupcheck.traces.causes.contexts import contexts, speaker
 from groupcheck.traces.causes.versions import Versions
-from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
+from groupcheck.traces.clients.statement import Statement, ms_between
+from groupcheck.traces.facts.needs import Need
+from groupcheck.traces.facts.values import same_name
+from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.clocks import Skew
 from groupcheck.traces.members.members import GroupMembers
-from groupcheck.traces.story.timeline import client_of
 
 STATEMENTS_KEPT = 500
 """Of each kind: so many of the first and of the last statements are kept."""
 MOST_WRITERS = 10_000
+NEAR_LINES = 20
+"""Without times, lines that lie closer together are of one moment."""
 Places = Set[tuple[str, int, str]]
 """The places of statements that a cause cannot explain."""
-_BOUND = re.compile(r"(?P<sign><=?|>=?)(?P<limit>-?\d+(?:\.\d+)?)\Z")
+
+
+@frozen
+class Counted:
+    """Which statements count for a cause."""
+
+    # Proofs rule these out.
+    refuted: Places = frozenset()
+    # Those of these libraries and of lines that show none; empty: of all.
+    library: tuple[str, ...] = ()
+    # Those of these speakers; empty: of all.
+    speaker: tuple[str, ...] = ()
+
+    def counts(self, said: Statement) -> bool:
+        """Does the statement?"""
+        return (
+            place(said) not in self.refuted
+            and (not self.library or said.library in ("", *self.library))
+            and (not self.speaker or speaker(said) in self.speaker)
+        )
+
+
+ALL = Counted()
 
 
 @define
@@ -55,6 +79,7 @@ class GroupEvidence:
     _nameless: dict[str, str] | None = None
     # What each process said, as far as it was kept, in order; None after an addition.
     _each: list[list[Statement]] | None = None
+    _contexts: Set[str] | None = None
     # Which versions all logs tell.
     versions: Versions = Factory(Versions)
     # By how much the clocks of its clients differ from those of its brokers.
@@ -65,13 +90,27 @@ class GroupEvidence:
     removals: tuple[Removal, ...] = ()
 
     def add(self, said: Statement) -> None:
-        self._nameless = self._each = None
+        self._nameless = self._each = self._contexts = None
         tally = self.tallies.get(said.kind)
         if tally is None:
             tally = self.tallies[said.kind] = StatementTally()
         tally.add(said)
         if said.library:
             self.libraries[said.library] += 1
+
+    def leave_out_undated(self, dated: Set[str]) -> None:
+        """Of these logs, which print dates, times without one are left out: they stand before the
+        first date, and are no time of that clock.
+        """
+
+        def without(said: Statement) -> Statement:
+            undated = said.time is not None and said.time < FIRST_DATED and said.log in dated
+            return evolve(said, time=None) if undated else said
+
+        self._each = None
+        for tally in self.tallies.values():
+            tally.first = [without(s) for s in tally.first]
+            tally.last = deque(map(without, tally.last), maxlen=STATEMENTS_KEPT)
 
     def correct_times(self, skews: Sequence[Skew]) -> None:
         """Gives all statements the times of one clock, that of a broker, as far as it is known how
@@ -97,20 +136,28 @@ class GroupEvidence:
         tallies = [t for kind, t in self.tallies.items() if not some or kind in some]
         return sorted((s for t in tallies for s in t.statements()), key=lambda s: s.line)
 
-    def matching(self, need: Need, refuted: Places = frozenset()) -> list[Statement]:
-        """The statements that meet the need, in order; none if there are fewer than it asks. Those
-        that are `refuted` do not count.
-        """
-        found = self._fitting(need, refuted)
+    @property
+    def contexts(self) -> Set[str]:
+        """The surroundings that its lines show."""
+        if self._contexts is None:
+            kept = [s for t in self.tallies.values() for s in t.statements()]
+            self._contexts = {
+                name for name, one in contexts().items() if any(map(one.shown_by, kept))
+            }
+        return self._contexts
+
+    def matching(self, need: Need, some: Counted = ALL) -> list[Statement]:
+        """The statements that meet the need, in order; none if there are fewer than it asks."""
+        found = self._fitting(need, some)
         enough = len(found) >= need.at_least and len({s.who for s in found}) >= need.members
         return found if enough else []
 
-    def by_writer(self, need: Need, refuted: Places = frozenset()) -> dict[str, list[Statement]]:
+    def by_writer(self, need: Need, some: Counted = ALL) -> dict[str, list[Statement]]:
         """The statements that meet the need, of each writer that made enough of them."""
         out: dict[str, list[Statement]] = {}
-        for said in self._fitting(need, refuted):
+        for said in self._fitting(need, some):
             out.setdefault(self.writer(said), []).append(said)
-        return {who: some for who, some in out.items() if len(some) >= need.at_least}
+        return {who: said for who, said in out.items() if len(said) >= need.at_least}
 
     def of_each_process(self, *some: str) -> list[list[Statement]]:
         """The statements of these kinds that were kept, in order, by who said them, each process by
@@ -130,67 +177,56 @@ class GroupEvidence:
         there is none, or several, to somebody who is named after the log.
         """
         if said.who:
-            return _same(said)
+            return same_name(said)
         if self._nameless is None:
             named: dict[str, set[str]] = {}
             for some in self.tallies.values():
                 for one in some.statements():
-                    named.setdefault(one.log, set()).update({_same(one)} - {""})
+                    named.setdefault(one.log, set()).update({same_name(one)} - {""})
             self._nameless = {
                 log: next(iter(names)) if len(names) == 1 else log for log, names in named.items()
             }
         return self._nameless.get(said.log, "")
 
-    def _fitting(self, need: Need, refuted: Places) -> list[Statement]:
+    def _fitting(self, need: Need, some: Counted) -> list[Statement]:
         tally = self.tallies.get(need.kind)
         if tally is None:
             return []
-        return [s for s in tally.statements() if _fit(s, need) and place(s) not in refuted]
+        found = [s for s in tally.statements() if need.fits(s) and some.counts(s)]
+        if need.not_beside and found:
+            taken = {(s.log, s.line) for s in self.all(*need.not_beside)}
+            found = [s for s in found if (s.log, s.line) not in taken]
+        for kinds, later, wanted in (
+            (need.after, False, True),
+            (need.before, True, True),
+            (need.not_after, False, False),
+            (need.not_before, True, False),
+        ):
+            if kinds and found:
+                others = self.all(*kinds)
+                found = [s for s in found if wanted is self._has_near(s, others, later, need)]
+        return found
+
+    def _has_near(self, said: Statement, others: list[Statement], later: bool, need: Need) -> bool:
+        """Does one of the others stand before the statement (or after it), near enough?"""
+        pairs = [(said, o) if later else (o, said) for o in others if place(o) != place(said)]
+        if need.same:
+            told = said.fields.get(need.same)
+            pairs = [p for p in pairs if all(s.fields.get(need.same) == told for s in p)]
+        if need.own:
+            pairs = [(a, b) for a, b in pairs if self.writer(a) == self.writer(b)]
+        return any(_precedes(a, b, need.within) for a, b in pairs)
+
+
+def _precedes(a: Statement, b: Statement, within: int) -> bool:
+    """Does `a` stand before `b`, and not further away?"""
+    ms = ms_between(a, b)
+    if ms:
+        return not within or ms <= within
+    ordered = a.log == b.log and a.line < b.line
+    return ordered and (ms == 0 or not within or b.line - a.line <= NEAR_LINES)
 
 
 def place(said: Statement) -> tuple[str, int, str]:
     """Log, line and kind of a statement."""
     return said.log, said.line, said.kind
-
-
-def _same(said: Statement) -> str:
-    """A name that stays the same when a member gets a new id. Python's libraries name themselves by
-    this id alone, and KafkaJS does so in some of its lines.
-    """
-    by_id = said.library in (KAFKA_PYTHON, AIOKAFKA, KAFKAJS) and said.who == said.member
-    return client_of(said.who) if by_id else said.who
-
-
-def _fit(said: Statement, need: Need) -> bool:
-    return all(_fits(said.fields.get(k), values) for k, values in need.where.items())
-
-
-def _fits(value: object, wanted: tuple[str, ...]) -> bool:
-    refused = [text[1:] for text in wanted if text.startswith("!")]
-    if any(_fits_one(value, text) for text in refused):
-        return False
-    some = [text for text in wanted if not text.startswith("!")]
-    return not some or any(_fits_one(value, text) for text in some)
-
-
-def _fits_one(value: object, wanted: str) -> bool:
-    """`wanted` is a text, a beginning (`a*`), a part (`*a*`), a bound (`<10`, `>=10`) or `-` for a
-    field that is absent.
-    """
-    if value is None or wanted == "-":
-        return value is None and wanted == "-"
-    bound = _BOUND.match(wanted)
-    if bound is not None:
-        if not isinstance(value, int | float):
-            return False
-        limit = float(bound["limit"])
-        return {
-            "<": value < limit,
-            "<=": value <= limit,
-            ">": value > limit,
-            ">=": value >= limit,
-        }[bound["sign"]]
-    text = str(value)
-    if wanted.startswith("*") and wanted.endswith("*"):
-        return wanted[1:-1] in text
-    return text.startswith(wanted[:-1]) if wanted.endswith("*") else text == wanted

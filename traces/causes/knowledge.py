@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,33 +31,22 @@ from typing import Any, Literal
 
 from attrs import Factory, frozen
 from cattrs import Converter, transform_error
-from cattrs.gen import make_dict_structure_fn
 from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.traces.causes.contexts import contexts
+from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.facts.needs import ANY, Need, structured_needs
+from groupcheck.traces.facts.rules import Rule, needs_of_rules, read_rules, shipped_rules
 from groupcheck.traces.lines.timestamps import show_span
 
 Severity = Literal["calm", "troubled", "broken"]
 Confidence = Literal["certain", "likely", "possible"]
+Speaker = Literal["member", "broker", "admin"]
 CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
 SEVERITIES: tuple[Severity, ...] = ("calm", "troubled", "broken")
-
-
-@frozen
-class Need:
-    """Statements of one kind."""
-
-    kind: str
-    # Field -> the values that it may have, as text. `a*` stands for all that begin like it, `*a*`
-    # for all that hold it, `<10` and `>=10` for numbers, `-` for a field that the line lacks, `!a`
-    # for everything but `a`.
-    where: Mapping[str, tuple[str, ...]] = Factory(dict)
-    # So many statements at least.
-    at_least: int = 1
-    # Of so many different members at least.
-    members: int = 1
 
 
 @frozen
@@ -88,6 +77,8 @@ class Sign:
     confidence: Confidence = "likely"
     # Only in logs of these libraries; empty: of all.
     library: tuple[str, ...] = ()
+    # Only where one of these surroundings shows (contexts.toml), such as `spring`.
+    context: tuple[str, ...] = ()
     # Every need must be met by statements of one and the same member.
     same_member: bool = False
     # A possible cause is shown also if other causes already explain its statements.
@@ -98,6 +89,18 @@ class Sign:
     text: str = ""
     action: str = ""
     tickets: tuple[Ticket, ...] = ()
+
+
+@frozen
+class Rival:
+    """Another cause that the same lines may have."""
+
+    # What would decide between the two.
+    decide: str
+    # Each of these rules the rival out.
+    excluded_by: tuple[Need, ...] = ()
+    # How sure the cause is at most while the rival is open. `possible`: both are only candidates.
+    leaves: Confidence = "possible"
 
 
 @frozen
@@ -132,6 +135,20 @@ class Cause:
     requires: tuple[str, ...] = ()
     # Another cause -> how to tell them apart.
     confuse: Mapping[str, str] = Factory(dict)
+    # Another cause -> when it is ruled out; as long as it is not, neither is certain.
+    rivals: Mapping[str, Rival] = Factory(dict)
+    # Who can have it: these libraries (`broker` is one); empty: all.
+    library: tuple[str, ...] = ()
+    # Where it can be: one of these surroundings must show (contexts.toml); empty: anywhere.
+    context: tuple[str, ...] = ()
+    # Who says what shows it.
+    speaker: tuple[Speaker, ...] = ("member", "broker")
+    # The protocol of groups that can have it: not where the lines show the other one alone.
+    protocol: Literal["", "classic", "consumer"] = ""
+    # The line that shows it names the reason: it ranks above what follows from it.
+    printed: bool = False
+    # It is no trouble but the reason why a group is calm; shown where nothing else is wrong.
+    healthy: bool = False
     # Why: for readers who want to understand it.
     explanation: str = ""
     # Where this is known from.
@@ -140,19 +157,27 @@ class Cause:
 
 @frozen
 class Knowledge:
-    """Known causes by their kind."""
+    """Known causes, and facts, by their kind."""
 
     causes: Mapping[str, Cause]
+    facts: Mapping[str, Rule] = Factory(shipped_rules)
 
-    def with_causes(self, more: Iterable[Cause]) -> Knowledge:
-        """The knowledge with more causes; one of the same kind replaces the one that is there."""
-        return Knowledge({**self.causes, **{cause.kind: cause for cause in more}})
+    def beside(self, causes: Iterable[Cause], facts: Iterable[Rule] = ()) -> Knowledge:
+        """The knowledge with more causes and facts; one of the same kind replaces the one that is
+        there.
+        """
+        return Knowledge(
+            {**self.causes, **{cause.kind: cause for cause in causes}},
+            {**self.facts, **{rule.kind: rule for rule in facts}},
+        )
 
 
 TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
 TEMPLATES.filters["span"] = lambda value: (
     show_span(value) if isinstance(value, int | float) else str(value)
 )
+TEMPLATES.filters["count_of"] = lambda text: len(partitions_of(str(text)))
+TEMPLATES.filters["first_word"] = lambda text: (str(text).split() or [""])[0].rstrip(".,;")
 
 
 @cache
@@ -183,15 +208,7 @@ def in_general(template: str) -> str:
 _converter = Converter(forbid_extra_keys=True)
 
 
-def _need(value: Any, _: type) -> Need:
-    if isinstance(value, str):
-        return Need(value)
-    where = {k: v if isinstance(v, list) else [v] for k, v in value.get("where", {}).items()}
-    return _whole_need({**value, "where": where}, Need)
-
-
-_whole_need = make_dict_structure_fn(Need, _converter)
-_converter.register_structure_hook(Need, _need)
+structured_needs(_converter)
 
 
 @cache
@@ -214,14 +231,24 @@ def knowledge_of(path: Path) -> Knowledge:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as e:
         raise UserError(f"cannot be read: {e}", where=str(path)) from None
-    return shipped_knowledge().with_causes(read_causes(text, str(path)))
+    rules = read_rules(text, str(path))
+    for need in needs_of_rules(rules):
+        if need.kind != ANY and need.kind not in {*kinds(), *(r.kind for r in rules)}:
+            raise UserError(
+                f"a fact looks at {need.kind!r}, which no sentence says",
+                where=str(path),
+                do="`groupcheck list statements` shows what lines can say",
+            )
+    return shipped_knowledge().beside(read_causes(text, str(path), rules), rules)
 
 
-def read_causes(text: str, where: str) -> list[Cause]:
-    """The causes of one TOML text. Raises `UserError` if they are not as this module says."""
+def read_causes(text: str, where: str, facts: Sequence[Rule] = ()) -> list[Cause]:
+    """The causes of one TOML text, which may ask for `facts` of their own. Raises `UserError` if
+    they are not as this module says.
+    """
     found = _structured(text, where)
     for cause in found:
-        _checked(cause, where)
+        _checked(cause, where, {*kinds(), *(rule.kind for rule in facts)})
     return found
 
 
@@ -235,14 +262,26 @@ def _structured(text: str, where: str) -> list[Cause]:
         raise UserError(f"has a cause that cannot be read: {told}", where=where) from None
 
 
-def _checked(cause: Cause, where: str) -> None:
-    known = kinds()
-    for need in needs_of(cause.signs):
-        if need.kind not in known:
+def _checked(cause: Cause, where: str, known: Set[str]) -> None:
+    needs = needs_of(cause.signs) + [n for r in cause.rivals.values() for n in r.excluded_by]
+    near = [
+        kind
+        for n in needs
+        for kind in (*n.after, *n.before, *n.not_after, *n.not_before, *n.not_beside)
+    ]
+    for kind in [*(need.kind for need in needs), *near]:
+        if kind not in known:
             raise UserError(
-                f"the cause {cause.kind!r} needs {need.kind!r}, which no sentence says",
+                f"the cause {cause.kind!r} needs {kind!r}, which no sentence says",
                 where=where,
                 do="`groupcheck list statements` shows what lines can say",
+            )
+    for context in (*cause.context, *(c for sign in cause.signs for c in sign.context)):
+        if context not in contexts():
+            raise UserError(
+                f"the cause {cause.kind!r} asks for the surroundings {context!r}",
+                where=where,
+                do=f"known are {', '.join(contexts())}",
             )
     for kind in cause.accounts_for:
         if kind not in known:

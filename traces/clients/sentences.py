@@ -29,14 +29,27 @@ from typing import Any
 from attrs import Factory, evolve, field, frozen
 
 from groupcheck.traces.clients.errors import error_numbers, errors
-from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shape_text
+from groupcheck.traces.lines.shapes import LONGEST, remember, shape_of, shape_text
 from groupcheck.traces.lines.template import Spans, Template, compile_template
 
 MOST_MET = 10_000
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
 _FIELD = re.compile(r"\{\w+(?::\w+)?\}")
 KINDS_FILE = "kinds.toml"
-_QUIET = ("detail", "rejoin_requested", "request_answered", "request_sent")
+NEGATION_CHARS = 40
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|no longer|cannot|without|unable to|failed to|instead of)|n't)"
+    r"(?: yet)?\s*\Z",
+    re.IGNORECASE,
+)
+_QUIET = (
+    "broker_not_stored",
+    "detail",
+    "group_in_use",
+    "rejoin_requested",
+    "request_answered",
+    "request_sent",
+)
 
 
 @frozen
@@ -186,10 +199,16 @@ def _all_places(
         if wrote and library not in wrote and (library or sentence.marked):
             continue
         located = sentence.template.locate(line) if sentence.template.longest in line else None
-        if located is not None:
+        if located is not None and not is_negated(line, located[0], located[2]):
             places.append(_Place(sentence, *located))
     places += [_Place(error_sentence(name), begin, end) for begin, end, name in numbers]
     return sorted(places, key=lambda place: -place.sentence.weight)
+
+
+def is_negated(line: str, begin: int, spans: Spans) -> bool:
+    """Do words before a text (or at the end of a value inside it) say that it is not so?"""
+    ends = [begin, *(end for _, end in spans.values() if end < len(line))]
+    return any(_NEGATED.search(line, max(end - NEGATION_CHARS, 0), end) for end in ends)
 
 
 def _best(places: list[_Place], line: str) -> list[_Place]:
@@ -222,7 +241,8 @@ def _only_general(place: _Place, kept: Iterable[_Place]) -> bool:
 
 def _tells(place: _Place, error: _Place) -> bool:
     """Whether the sentence says what the error in the line says, or is none to say it: what a step
-    inside the library or the answer to a request came to has a line of its own.
+    inside the library or the answer to a request came to has a line of its own, and an error that
+    refuses an administrator's change says nothing of a member.
     """
     inside = place.begin <= error.begin and error.end <= place.end
     kind = place.sentence.kind
@@ -339,6 +359,8 @@ class StatementKind:
     trouble: bool = False
     # What other line would tell the cause; empty if none is known.
     look_for: str = ""
+    # Something stands still, goes back or loops: whatever else is shown, the group is not calm.
+    unrest: bool = False
 
 
 @cache
@@ -352,3 +374,9 @@ def kinds() -> Mapping[str, StatementKind]:
 def trouble() -> Mapping[str, str]:
     """The kinds that tell of trouble, with what to look for."""
     return {name: kind.look_for for name, kind in kinds().items() if kind.trouble}
+
+
+@cache
+def unrest() -> frozenset[str]:
+    """The kinds of statements beside which nothing is calm."""
+    return frozenset(name for name, kind in kinds().items() if kind.unrest)

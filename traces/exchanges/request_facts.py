@@ -79,6 +79,18 @@ class Rewind:
 
 
 @frozen
+class Return:
+    """A client left the group without a reason, and joined it again on the same connection."""
+
+    client: str
+    # The line of its LeaveGroup, and when that was answered.
+    line: int
+    time: int
+    # How long it was away, in ms.
+    after: int
+
+
+@frozen
 class Epoch:
     """An epoch of a KIP-848 group."""
 
@@ -109,7 +121,10 @@ class RequestFacts:
     requests: Counter[str] = Factory(Counter)
     errors: dict[str, Counter[str]] = Factory(dict)
     rewinds: list[Rewind] = Factory(list)
+    returns: list[Return] = Factory(list)
     generations_dropped: int = 0
+    # (connection, client) -> its last LeaveGroup.
+    _left: dict[tuple[str, str], LeaveExchange] = Factory(dict)
     _generations: dict[int, _Open] = Factory(dict)
     _epochs: dict[int, dict[str, int]] = Factory(dict)
     _committed: dict[str, tuple[int, str]] = Factory(dict)
@@ -120,6 +135,8 @@ class RequestFacts:
             clients = self.errors.setdefault(f"{e.api} {code}", Counter())
             if e.client in clients or len(clients) < CLIENTS_KEPT:
                 clients[e.client] += 1
+        if isinstance(e, LeaveExchange | JoinExchange):
+            self._returned(e)
         if isinstance(e, JoinExchange) and e.code == NONE:
             self._joined(e)
         elif isinstance(e, CommitExchange):
@@ -136,6 +153,18 @@ class RequestFacts:
             reached = self._epochs.setdefault(e.to_epoch, {})
             if len(reached) < CLIENTS_KEPT:
                 reached[e.client] = min(reached.get(e.client, e.answered), e.answered)
+
+    def _returned(self, e: LeaveExchange | JoinExchange) -> None:
+        key = e.connection, e.client
+        if isinstance(e, LeaveExchange):
+            silent = all(x.reason is None and not x.code for x in e.leavers) and not e.code
+            if silent and len(self._left) < CLIENTS_KEPT:
+                self._left[key] = e
+            return
+        left = self._left.pop(key, None)
+        if left is not None and len(self.returns) < REWINDS_KEPT:
+            after = round(e.arrived) - left.answered
+            self.returns.append(Return(e.client, left.line, left.answered, max(after, 0)))
 
     def _joined(self, e: JoinExchange) -> None:
         known = self._generations.get(e.to_generation)

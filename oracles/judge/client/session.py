@@ -27,9 +27,11 @@ SESSION_MS, HEARTBEAT_MS, COMMIT_MS, REBALANCE_MS = 3000, 300, 300, 5000
 START_S, HIT_S, CLOSE_S = 25.0, 6.0, 10.0
 CALM_S = 0.9  # how long a member is watched when all is well again
 SLOW_S = 3.0
+LONGEST = 4  # times as long as it would take on an idle machine
 AWAY_S = 2.0
 SILENT_S = 2 * SESSION_MS / 1000 + 2.0
 AFTER_FATAL_S = 4.0
+AFTER_GROWTH_S = 3.0  # a leader looks at its topics from time to time
 COOPERATIVE = "cooperative"
 EVERY: Partitions = frozenset((TOPIC, number) for number in range(PARTITIONS))
 # What the client is given, round by round, if another member leads.
@@ -134,6 +136,7 @@ class Session:
             protocols=self._protocols(),
             versions=OLD_VERSIONS if self.setting.old else VERSIONS,
         )
+        one.reads = self.adversary.ends
         self._beside.append(one)
         one.start()
         return one
@@ -171,16 +174,27 @@ class Session:
 
     def calm(self, seconds: float) -> bool:
         """Waits until the client is a member with a share, and was for a while."""
-        began, until = self.watch.now(), time.monotonic() + seconds
-        while time.monotonic() < until:
-            now, at = self.watch.knowledge, self.watch.now()
-            good = now.state == "member" and at - max(began, now.share_at) > CALM_S
+        began = self.watch.now()
+        while self._passed(began) < seconds:
+            now = self.watch.knowledge
+            good = now.state == "member" and self._passed(max(began, now.share_at)) > CALM_S
             if good and now.beaten_at > max(began, now.share_at):
                 return True
             if now.fatal is not None or self.ended or self.stopped.is_set():
                 return False
             time.sleep(0.02)
         return False
+
+    def _watches(self, seconds: float) -> None:
+        """Waits for so many seconds that count; on a busy machine that takes longer."""
+        began = self.watch.now()
+        while self._passed(began) < seconds and not self.stopped.wait(0.02):
+            pass
+
+    def _passed(self, began: float) -> float:
+        """The seconds that count since a moment of the run; a part of all in any case."""
+        now, clock = self.watch.now(), self.watch.clock
+        return max(clock(now) - clock(began), (now - began) / LONGEST)
 
     @property
     def ended(self) -> bool:
@@ -211,17 +225,19 @@ class Session:
 
     def _finished(self, begun: tuple[Aim, float]) -> Played:
         aim, began = begun
-        until = time.monotonic() + HIT_S
-        while aim.taken is None and time.monotonic() < until and not self.ended:
+        waits = self.watch.now()
+        while aim.taken is None and self._passed(waits) < HIT_S and not self.ended:
             if self.stopped.wait(0.01):
                 break
         self.adversary.aims(None)
         hit = aim.taken is not None
+        if hit and Step.GROW in aim.move.first:
+            self._watches(AFTER_GROWTH_S)
         calm = not self._stopped and self.calm(REBALANCE_MS / 1000 + HIT_S)
         for one in self._beside:
             one.slow_s = 0.0
         if hit and self.watch.knowledge.fatal is not None and not self._stopped:
-            self.stopped.wait(AFTER_FATAL_S)
+            self._watches(AFTER_FATAL_S)
         played = Played(evolve(aim.move, steps=aim.taken or ()), hit, calm, began)
         self.played.append(played)
         return played
@@ -239,6 +255,9 @@ class Session:
                 self.adversary.expire()
             case Step.FENCE:
                 self.adversary.fence()
+            case Step.GROW:
+                self._wait_joining()
+                self.adversary.grow()
             case Step.SLOW:
                 for one in self._beside:
                     one.slow_s = SLOW_S
@@ -248,7 +267,7 @@ class Session:
                 self.adversary.move(2)
             case Step.SILENCE:
                 self.adversary.silence(True)
-                self.stopped.wait(SILENT_S)
+                self._watches(SILENT_S)
                 self.adversary.silence(False)
                 self.watch.add(Moved(self.watch.now(), "first", "the nodes answer again"))
             case Step.CLOSE:
@@ -277,6 +296,7 @@ class Session:
         code = self._program.wait(0.0 if early or self.stopped.is_set() else CLOSE_S)
         self.watch.add(Ended(self.watch.now(), code))
         self._program.end()
+        self.played = [evolve(one, began=self.watch.clock(one.began)) for one in self.played]
         return self.watch.record(
             topics={TOPIC: PARTITIONS},
             session_ms=SESSION_MS,

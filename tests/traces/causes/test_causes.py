@@ -97,3 +97,53 @@ def test_a_log_that_cannot_tell_says_what_to_turn_on_in_its_library(library: str
         Statement(kind="commit_failed", line=1, text="", library=library.replace("any", ""))
     )
     assert to_turn_on(evidence) == by_library()[library]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            [
+                '%7|1700000042.000|CGRPQUERY|a#consumer-1| [thrd:main]: Group "g": querying for '
+                "coordinator: intervaled in state wait-broker",
+            ],
+            "told its coordinator",
+        ),
+        (
+            [
+                "10:00:00,000 DEBUG [Consumer clientId=c-1, groupId=g] Sending JoinGroup "
+                "(JoinGroupRequestData(groupId='g')) to coordinator b:9092",
+            ],
+            "the answer to JoinGroup",
+        ),
+        (
+            [
+                "[2024-05-01 10:00:00,385] INFO [GroupCoordinator 1001]: Loading group metadata "
+                "for g with generation 1 (kafka.coordinator.group.GroupCoordinator)",
+            ],
+            "Preparing to rebalance group",
+        ),
+    ],
+)
+def test_nobody_is_told_to_turn_on_what_is_on(lines: list[str], told: str) -> None:
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
+    (group,) = evidence.by_group()
+    words = to_turn_on(group)
+    assert told in words and words not in by_library().values(), words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{PREFIX} Committed offset 10 for partition t-0",
+        f"{PREFIX} Received successful Heartbeat response",
+        f"{PREFIX} (Re-)joining group",
+        '%7|1700000042.000|FETCHSTART|a#consumer-1| [thrd:main]: Group "g": not starting fetchers '
+        "for 3 assigned partition(s) in join-state assigned (usable_offsets=no, v6, line 1): "
+        "waiting for 1 commit(s)",
+    ],
+)
+def test_calm_is_a_claim_that_needs_signs(line: str) -> None:
+    found = diagnosed(line)
+    assert found.health != "calm" and found.healthy == ()

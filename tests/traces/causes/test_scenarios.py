@@ -36,7 +36,7 @@ SHOWN: dict[str, set[str]] = {
     "no_common_assignor-java": {"b", "all members", "requests"},
     "session_too_short-java": {"a", "b", "all members", "requests"},
     "slow_callback-java": {"b", "all members"},
-    "slow_handler-confluent-kafka": {"b", "all members"},
+    "slow_handler-confluent-kafka": {"b", "all members", "requests"},
     "slow_handler-java": {"b", "all members", "requests"},
     "topic_late-java": {"a", "b", "all members"},
     "twin-java": {"a", "b", "all members", "requests"},

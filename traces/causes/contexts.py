@@ -1,0 +1,75 @@
+"""The surroundings in which a line stands, as far as its words show them: a framework, an
+administrator's call, the protocol of the group. contexts.toml lists their marks.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Set
+from functools import cache
+from importlib.resources import files
+
+from attrs import Factory, frozen
+
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.who import BROKER
+
+_KNOWS = ("group.protocol", "group.remote.assignor", "group.consumer.")
+_SETTING = re.compile(r"(?<![\w.-])[a-z]+(?:\.[a-z]+)+\b")
+ADMIN, CLASSIC, CONSUMER = "admin", "classic", "consumer"
+
+
+@frozen
+class Context:
+    """Surroundings that a line may show."""
+
+    meaning: str
+    # Texts that only such lines hold.
+    marks: tuple[str, ...] = ()
+    # Kinds of statements that only such lines make.
+    kinds: tuple[str, ...] = ()
+    # The library in which alone it occurs; empty: in any.
+    library: str = ""
+    # Settings that decide nothing there -> those that do instead.
+    instead: Mapping[str, str] = Factory(dict)
+
+    def shown_by(self, said: Statement) -> bool:
+        """Does the line show it?"""
+        if self.library and said.library not in ("", self.library):
+            return False
+        return said.kind in self.kinds or any(mark in said.text for mark in self.marks)
+
+
+@cache
+def contexts() -> Mapping[str, Context]:
+    """All that are known, by name."""
+    text = (files("groupcheck.traces.causes") / "contexts.toml").read_text("utf-8")
+    return {
+        name: Context(
+            one["meaning"],
+            tuple(one.get("marks", ())),
+            tuple(one.get("kinds", ())),
+            one.get("library", ""),
+            one.get("instead", {}),
+        )
+        for name, one in tomllib.loads(text).items()
+    }
+
+
+def speaker(said: Statement) -> str:
+    """Who says it."""
+    if contexts()[ADMIN].shown_by(said):
+        return ADMIN
+    return "broker" if said.library == BROKER else "member"
+
+
+def in_protocol(shown: Set[str], text: str) -> str:
+    """The text with the settings that decide in the protocol of the group: those of classic members
+    about sessions, heartbeats and assignors are the broker's under KIP-848. A text that names both
+    protocols stays as it is.
+    """
+    if CONSUMER not in shown or CLASSIC in shown or any(mark in text for mark in _KNOWS):
+        return text
+    instead = contexts()[CONSUMER].instead
+    return _SETTING.sub(lambda hit: instead.get(hit[0], hit[0]), text)

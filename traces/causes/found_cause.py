@@ -1,0 +1,234 @@
+"""A cause as the evidence shows it: its words, its severity here, and the lines that it quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from attrs import evolve, frozen
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.traces.causes.contexts import in_protocol
+from groupcheck.traces.causes.group_evidence import GroupEvidence, place
+from groupcheck.traces.causes.knowledge import (
+    Cause,
+    Confidence,
+    Severity,
+    Sign,
+    Ticket,
+    compiled_template,
+)
+from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.clients.statement import Statement, ms_between
+from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.phrases import some_of
+
+AT_WORK = ("synced", "assigned", "committed", "broker_stable")
+"""Statements that show a group, or a member, at work."""
+FEW_EPISODES, EPISODE_MS = 2, 10_000
+"""A kind of event that is more frequent than that does not end; lines of one time lie closer
+together.
+"""
+QUOTED = 6
+NAMED = 3
+MOST_CHARS = 200
+"""Of a value in a sentence."""
+
+
+@frozen
+class FoundCause:
+    """A cause that the evidence shows."""
+
+    cause: Cause
+    # How it shows here.
+    sign: Sign
+    confidence: Confidence
+    # One sentence about this group. That of a possible cause says that it is only possible.
+    text: str
+    # What to do about it here.
+    action: str
+    # The line or setting that would decide, if the cause is only possible; else empty.
+    decide: str
+    tickets: tuple[Ticket, ...]
+    # Setting -> its value as the log tells it; only those that it tells.
+    present: Mapping[str, str]
+    # The statements that show it, in order; at most `QUOTED` of each kind.
+    evidence: tuple[Statement, ...]
+    # What it did to the group here: a group that broke down once and works again is troubled.
+    severity: Severity
+    # Who is concerned, most often first.
+    who: tuple[str, ...]
+    # When it was first and last seen, in ms; None without timestamps.
+    since: int | None
+    until: int | None
+
+    @property
+    def lines(self) -> list[Statement]:
+        """The lines that show it: of a statement that follows from others, these."""
+        lines = [q for s in self.evidence for q in s.rests_on or (s,)]
+        once = {(said.log, said.line): said for said in reversed(lines)}
+        return sorted(once.values(), key=lambda said: said.line)[: 2 * QUOTED]
+
+
+def may_be(cause: Cause, decide: str) -> str:
+    """The words of a cause that is only possible."""
+    return f"This may be: {cause.title}. {decide and f'To decide: {decide}.'}".strip()
+
+
+def as_found(
+    cause: Cause, sign: Sign, shown: Sequence[Statement], evidence: GroupEvidence
+) -> FoundCause:
+    """The cause with its words, as these statements show it."""
+    who = _writers(shown)
+    times = [s.time for s in shown if s.time is not None]
+    since, until = min(times, default=None), max(times, default=None)
+    fields: dict[str, Any] = {}
+    for said in shown:
+        fields = {**{k: _short(v) for k, v in said.fields.items()}, **fields}
+    printed = _printed_settings(evidence, who)
+    values = {
+        **printed,
+        **fields,
+        "who": some_of(who, NAMED) or "a member",
+        "names": who,
+        "group": evidence.group,
+        "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
+        "n": len(shown),
+        "since": "" if since is None else show_time(since),
+        "until": "" if until is None else show_time(until),
+        "last": _last_of_each(shown, sign),
+        "stood": _stood(shown[0], evidence),
+        "facts": {kind: {"n": t.count, "who": t.first[0].who, **t.first[0].fields}
+                  for kind, t in evidence.tallies.items()},
+    }  # fmt: skip
+    shown_there = evidence.contexts
+    words = [
+        in_protocol(shown_there, _written(template, values))
+        for template in (sign.decide, sign.text or cause.text, sign.action or cause.action)
+    ]
+    decide, text, action = words
+    settings = {
+        in_protocol(shown_there, name): in_protocol(shown_there, wanted)
+        for name, wanted in cause.settings.items()
+    }
+    if sign.confidence == "possible" and not sign.text:
+        text = may_be(cause, decide)
+    quoted: list[Statement] = []
+    for kind in dict.fromkeys(s.kind for s in shown):
+        quoted += [s for s in shown if s.kind == kind][:QUOTED]
+    quoted = list({s.line: s for s in quoted}.values())
+    return FoundCause(
+        evolve(cause, settings=settings),
+        sign,
+        sign.confidence,
+        text,
+        action,
+        decide,
+        evidence.versions.of_these_versions((*sign.tickets, *cause.tickets)),
+        {
+            **{k: v for k, v in _settings(printed).items() if k in settings},
+            **_settings(fields),
+        },
+        tuple(sorted(quoted, key=lambda s: s.line)),
+        _severity(cause, shown, evidence),
+        tuple(who),
+        since,
+        until,
+    )
+
+
+def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[str, Any]]:
+    """The fields of the statements that show it: of each kind the last one before the last of the
+    kind that the sign needs first.
+    """
+    ends = [s for s in shown if s.kind == sign.needs[0].kind]
+    out: dict[str, Mapping[str, Any]] = {}
+    for said in shown:
+        if said.kind not in out or not ends or said.line <= ends[-1].line:
+            out[said.kind] = {k: _short(v) for k, v in said.fields.items()}
+    return out
+
+
+def _stood(said: Statement, evidence: GroupEvidence) -> int | None:
+    """How long nobody had said anything before it, in ms."""
+    gaps = [ms for s in evidence.all() if place(s) != place(said) and (ms := ms_between(s, said))]
+    return min(gaps, default=None)
+
+
+def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
+    """That of the cause; one step less if it happened once or twice, and the group works since."""
+    last = shown[-1]
+    if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
+        return cause.severity
+    later = [s for s in evidence.all(*AT_WORK, *trouble()) if _after(last, s)]
+    at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
+    again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
+    return "troubled" if at_work and not again else cause.severity
+
+
+def _episodes(shown: Sequence[Statement]) -> int:
+    """How many times it happened: one time may take several lines."""
+    kind = shown[0].kind
+    times = [s.time for s in shown if s.kind == kind and s.time is not None]
+    return 1 + sum(b - a > EPISODE_MS for a, b in pairwise(times))
+
+
+def _after(last: Statement, said: Statement) -> bool:
+    if last.time is not None and said.time is not None:
+        return said.time > last.time
+    return said.log == last.log and said.line > last.line
+
+
+def _concerns(broken: Statement, said: Statement) -> bool:
+    """Does a member at work show that what was broken works again? A coordinator's line does."""
+    return said.library == BROKER or not broken.who or said.who == broken.who
+
+
+def _short(value: Any) -> Any:
+    """Texts of a log may be as long as its lines."""
+    return (
+        value[:MOST_CHARS] + "..." if isinstance(value, str) and len(value) > MOST_CHARS else value
+    )
+
+
+def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, Any]:
+    """The settings that these clients printed at their start, or sent in requests; those of all
+    clients of the group if none of them is named.
+    """
+    out: dict[str, Any] = {}
+    for kind in ("request_sent", "started", "setting"):
+        tally = evidence.tallies.get(kind)
+        for said in tally.statements() if tally else ():
+            if not who or not said.who or said.who in who:
+                some = {k: _short(v) for k, v in said.fields.items() if k.startswith("setting_")}
+                out |= some
+    return out
+
+
+def _settings(fields: Mapping[str, Any]) -> dict[str, str]:
+    """`setting_session__timeout__ms` names session.timeout.ms."""
+    mark = "setting_"
+    return {
+        name[len(mark) :].replace("__", "."): str(value)
+        for name, value in fields.items()
+        if name.startswith(mark)
+    }
+
+
+def _writers(shown: Iterable[Statement]) -> list[str]:
+    often: dict[str, int] = {}
+    for said in shown:
+        if said.who:
+            often[said.who] = often.get(said.who, 0) + 1
+    return sorted(often, key=lambda who: -often[who])
+
+
+def _written(template: str, values: Mapping[str, Any]) -> str:
+    """Raises `UserError` if a template of a user's own file fails."""
+    try:
+        text = " ".join(compiled_template(template).render(values).split())
+    except Exception as e:
+        raise UserError(f"the text of a cause cannot be written: {e}", where=template) from None
+    return "A" + text[1:] if text.startswith("a member") else text
