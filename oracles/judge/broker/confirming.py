@@ -72,8 +72,13 @@ def confirm(
     its root that has a short schedule.
     """
     met = found.acts, found.lines, found.needs
-    # Without any step: the group is not even made.
-    if found.acts and not _short_way(judging, found, like):
+    # Without any step the group is not even made; and what a pause of this machine has made does
+    # not show again: in neither is there anything to be shortened.
+    if (
+        found.acts
+        and not _short_way(judging, found, like)
+        and _first(judging, found, [found.acts] * 2) is not None
+    ):
         if repeats or _asks(found) > SHORT:
             _shorten(judging, found)
         _renew(judging, found)
