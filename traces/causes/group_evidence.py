@@ -14,6 +14,7 @@ from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
 from groupcheck.traces.members.clocks import Skew
+from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.members.members import GroupMembers
 from groupcheck.traces.story.timeline import client_of
 
@@ -61,6 +62,8 @@ class GroupEvidence:
     skews: tuple[Skew, ...] = ()
     # What its members did, by the model of a member.
     followed: GroupMembers = Factory(GroupMembers)
+    # What its members did, by their clients' logs, whatever their library.
+    story: GroupStory = Factory(GroupStory)
     # How memberships ended, by the coordinator's log.
     removals: tuple[Removal, ...] = ()
 

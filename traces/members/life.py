@@ -86,6 +86,8 @@ class MemberLife:
     shared: bool = False
     # Statements that were followed, and those that no world explains.
     followed: int = 0
+    # The last of them.
+    told: Statement | None = None
     gaps: list[Statement] = Factory(list)
     lapses: list[Lapse] = Factory(list)
     _last: tuple[int, str] = (0, "")
@@ -100,7 +102,7 @@ class MemberLife:
             self._gives_up(said)
         elif steps and self._last != (said.line, said.kind):
             self._last = (said.line, said.kind)
-            self.followed += 1
+            self.followed, self.told = self.followed + 1, said
             self._follow(said, steps)
 
     def _steps(self, said: Statement) -> tuple[w.Step, ...]:
