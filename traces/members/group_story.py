@@ -134,7 +134,7 @@ def _add_round(
     """Adds the rebalance to a generation; gives the ids of its members, as far as one log tells."""
     synced = [r.synced for _, r in seen if r.synced is not None]
     first = min(synced, key=_when, default=None)
-    late = [t for t in seen if first and not t[0].modern and _when(t[1].asked) > _when(first)]
+    late = [t for t in seen[1:] if first and not t[0].modern and _when(t[1].asked) > _when(first)]
     if late:
         out.counts["joined_without_rebalance"] += len(late)
     seen = [t for t in seen if t not in late]

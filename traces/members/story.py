@@ -306,7 +306,8 @@ class MemberStory:
             self.ends[self.member] = End(at, "left" if left else "gone", reason)
             if self._why is None or self._why[0] == RebalanceCause.NOT_TOLD:
                 self._why = RebalanceCause.MEMBER_REJOIN, reason or "it had left"
-            self.holdings.add(evolve(said, kind="revoked", fields={"whole": True}))
+            how = "lost" if said.kind == "left" else "revoked"
+            self.holdings.add(evolve(said, kind=how, fields={"whole": True}))
         self._generation = self._pending = None
 
     def _commit(self, said: Statement) -> None:
