@@ -100,10 +100,11 @@ def group_story(members: Iterable[MemberStory]) -> GroupStory:
         seen = sorted(rounds[generation], key=lambda t: _when(t[1].begun))
         known = _add_round(out, generation, seen, some, known, generation == max(rounds))
     for m in some:
-        for r in m.rounds[-1:]:
+        for r in m.rounds:
             if r.generation is None:
-                _begin(out, Round(r.asked, out.highest, cause=r.cause, reason=r.why))
+                _begin(out, _unnumbered(r, out.highest))
         _add_member(out, m)
+    out.rounds.sort(key=lambda x: _when(x.started or x.joined_at))
     if len({m.log for m in some}) > 1:
         for x in out.rounds:
             x.started, x.joined_at, x.assigned = map(_nowhere, (x.started, x.joined_at, x.assigned))
@@ -112,6 +113,22 @@ def group_story(members: Iterable[MemberStory]) -> GroupStory:
     out.last = max(ends, key=_when, default=None)
     out.rounds_dropped = sum(m.rounds_dropped for m in some)
     return GroupStory(some, out, rounds)
+
+
+def _unnumbered(r: MemberRound, present: int | None) -> Round:
+    """A rebalance whose generation its member's log does not name, or that has not ended."""
+    outcome = "assigned" if r.synced else "stabilized" if r.joined else "open"
+    return Round(
+        r.asked,
+        None if r.joined else present,
+        cause=r.cause,
+        causers=(r.member,) if r.member and r.cause not in UNTOLD else (),
+        reason=r.why,
+        joined_at=r.joined,
+        assigned=r.synced,
+        outcome=outcome,
+        joined=[r.member] if r.member else [],
+    )
 
 
 def _nowhere(at: Moment | None) -> Moment | None:
@@ -144,7 +161,7 @@ def _add_round(
     ids = next((r.ids for _, r in leads if r.ids), frozenset())
     sizes = [r.size for _, r in seen if r.size]
     began = Round(
-        seen[0][1].begun,
+        min((r.asked for _, r in seen if r.asked), key=_when, default=None),
         generation - 1,
         generation,
         joined_at=min(joined, key=_when, default=None),
@@ -163,7 +180,7 @@ def _add_round(
     out.lowest = generation if out.lowest is None else min(out.lowest, generation)
     out.highest = generation if out.highest is None else max(out.highest, generation)
     out.largest = max(out.largest, began.size or len(seen))
-    start = began.started
+    start = began.started or began.joined_at
     if start is not None and start.time is not None:
         for end, name in ((began.joined_at, "preparing_ms"), (began.assigned, "unstable_ms")):
             if end is not None and end.time is not None:
@@ -177,8 +194,9 @@ def _begin(out: Timeline, round: Round) -> None:
     out.rounds.append(round)
     out.causes[round.cause.value] += 1
     out.counts["rebalances"] += 1
-    if round.started is not None and round.started.time is not None:
-        out.starts.append(round.started.time)
+    at = round.started or round.joined_at
+    if at is not None and at.time is not None:
+        out.starts.append(at.time)
 
 
 def _explain(

@@ -95,6 +95,8 @@ class MemberLife:
     def add(self, said: Statement) -> None:
         if "Request joining group due to" in said.text:
             self.tells = w.Tells.RESETS
+        elif said.kind == "joined" and "Generation{" in said.text:
+            self.tells = max(self.tells, w.Tells.ANSWERS)
         steps = self._steps(said)
         if said.kind in _STARTS and said.fields.get("step") is None:
             self._forget()

@@ -44,6 +44,8 @@ _REBALANCING = re.compile(r"rebalanc", re.I)
 _HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")
 """Reasons that only say what the client did before."""
 _ASKS = re.compile(r"Committing offsets|Sending offset-commit|issuing commit|autocommitting")
+_TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
+"""How long a join took, as KafkaJS prints it."""
 _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
 _ENDS = {"left", "closed"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
@@ -77,7 +79,7 @@ class MemberRound:
 
     @property
     def took_ms(self) -> int | None:
-        return elapsed(self.begun, self.synced)
+        return elapsed(self.asked, self.synced)
 
 
 @frozen
@@ -141,13 +143,16 @@ class MemberStory:
     _pending: Moment | None = None
     _gave_up: bool = False
     _former: set[str] = Factory(set)
+    # Its log shows how it started.
+    _fresh: bool = False
     _generation: int | None = None
 
     @property
     def name(self) -> str:
         """The most telling name: of the instance, the client, the id, or the log."""
         by_id = _MEMBER_ID.sub(lambda m: m[0][:-37], self.member) or self.member
-        return self.instance or self.client or by_id or self.log or "the client"
+        log = self.log.rpartition("/")[2]
+        return self.instance or self.client or by_id or self.process or log or "the client"
 
     @property
     def commits(self) -> int:
@@ -173,6 +178,7 @@ class MemberStory:
             self._goes(said, at)
         elif kind in _CAUSES or kind == "rejoin_requested":
             self._reasons(said)
+        self._fresh = self._fresh or kind in ("started", "subscribed")
         if kind not in _ENDS and kind != "commit_refused":
             self._numbers(said, at)
         self._moves_on(said, at)
@@ -224,9 +230,11 @@ class MemberStory:
     def _numbers(self, said: Statement, at: Moment) -> None:
         """A generation or an epoch is named: it is the present one, or a rebalance to it began."""
         number = said.fields.get("epoch", said.fields.get("generation"))
+        asks = said.kind == "joined" and not self.modern
+        if asks and number is None:
+            self._joins(said, at)
         if not isinstance(number, int) or number < 0 or (self.modern and number == 0):
             return
-        asks = said.kind == "joined" and not self.modern
         if self.gone and not asks and self.rounds and number == self.rounds[-1].generation:
             return
         newer = self._generation is None or number > self._generation
@@ -235,34 +243,53 @@ class MemberStory:
         if not newer and not (asks and (waits or number != self._generation)):
             return
         if open is None or not waits or self.modern:
-            cause, why = self._why or (RebalanceCause.NOT_TOLD, "")
-            if not self.rounds and self._pending:
-                cause = RebalanceCause.JOIN
-            open = self._begin(MemberRound(self._pending, cause, why))
-            self._why = None
+            open = self._untold(said, at)
         self._pending = None
         self._generation = open.generation = number
-        open.joined, open.synced = at, at if self.modern else None
-        open.leader = str(said.fields.get("leader") or "")
-        if said.kind not in ("leading", "assigned") and said.member:
-            self._named(said.member, at)
-        open.member = self.member
+        open.joined = None if said.fields.get("step") == "ended" else at
+        open.synced = at if self.modern else None
+        self._told(open, said, at)
 
-    def _named(self, member: str, at: Moment) -> None:
-        if member == self.member:
+    def _joins(self, said: Statement, at: Moment) -> None:
+        """A library that names no generation says that it has joined."""
+        open = self.open
+        if open is not None and open.joined is not None and open.generation is not None:
             return
-        self.shared = self.shared or member in self._former
-        if self.member:
-            self._former.add(self.member)
-        self.member = member
-        self.joined.setdefault(member, at)
+        if open is None or open.joined is not None:
+            open = self._untold(said, at)
+        open.joined = at
+        self._told(open, said, at)
+
+    def _untold(self, said: Statement, at: Moment) -> MemberRound:
+        """A rebalance whose beginning no line tells; that of KIP-848 begins when it is told."""
+        cause, why = self._why or (RebalanceCause.NOT_TOLD, "")
+        if not self.rounds and (self._pending or self._fresh):
+            cause = RebalanceCause.JOIN
+        took = _TOOK.search(said.text)
+        asked = self._pending or (at if self.modern else None)
+        if took is not None and at.time is not None:
+            asked = Moment(at.line, at.time - int(took[1]))
+        self._why = None
+        return self._begin(MemberRound(asked, cause, why))
+
+    def _told(self, open: MemberRound, said: Statement, at: Moment) -> None:
+        open.leader = str(said.fields.get("leader") or "")
+        named = "" if said.kind in ("leading", "assigned") else said.member
+        if named and named != self.member:
+            self.shared = self.shared or named in self._former
+            if self.member:  # whatever it had is not its own any more
+                self._former.add(self.member)
+                self.holdings.add(evolve(said, kind="lost", fields={"whole": True}))
+            self.member = named
+            self.joined.setdefault(named, at)
+        open.member = self.member
 
     def _moves_on(self, said: Statement, at: Moment) -> None:
         """What the member was told of its round."""
         if said.kind == "id_given" and said.member:
             self.joined.pop(said.member, None)
         last = self.rounds[-1] if self.rounds else None
-        if last is None or last.generation is None:
+        if last is None or (last.generation is None and last.joined is None):
             return
         if said.kind == "joined" and not last.leader:
             last.leader = str(said.fields.get("leader") or "")
