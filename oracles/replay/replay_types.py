@@ -438,7 +438,9 @@ class Clock:
 
 @frozen(kw_only=True)
 class GroupLog:
-    """A group in one broker's log; most fields are absent if only clients' lines name it."""
+    """A group in one broker's log, or as its members tell it; then fields about the broker are
+    absent.
+    """
 
     file: Annotated[str, "The file."] = ABSENT
     coordinator: Annotated[int | None, "Id of the broker; null if the log does not tell."] = ABSENT
@@ -474,8 +476,8 @@ class GroupLog:
 
 @frozen(kw_only=True)
 class Group:
-    """One group. Fields beyond health and causes are those of one broker's log; a group that only
-    clients' lines name has none of them.
+    """One group. Fields beyond health and causes are those of one broker's log; if only clients'
+    lines name the group, they are what its members tell.
     """
 
     group: Annotated[str, "The group id."]

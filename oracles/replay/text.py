@@ -102,8 +102,8 @@ def replay_view(reports: Sequence[FileReport], answers: Sequence[Answer]) -> Gro
     blocks: list[Iterator[RenderableType]] = [
         _overview(single, calm, reports) if len(single) + len(calm) > 1 else iter(()),
         *(_answer(in_words(answer, reports)) for answer in full),
-        *(_file(r, full) for r in shown),
         *(_told(answer) for answer in full),
+        *(_file(r, full) for r in shown),
         _other_logs([r for r in reports if r not in shown]),
     ]
     whole = [Group(*parts) for block in blocks if (parts := list(block))]
@@ -217,7 +217,8 @@ def _told(answer: Answer) -> Iterator[RenderableType]:
     story = answer.story
     if not story.told:
         return
-    yield Text.assemble((printable(answer.group or "a group"), "bold"), "  as its members tell it")
+    name = f"group {answer.group}" if answer.group else "a group without a name"
+    yield Text.assemble((printable(name), "bold"), "  as its members tell it")
     facts = [] if answer.seen else [f for g in answer.shown for f in group_facts(g)]
     yield Padding(facts_table([*facts, *member_sentences(story)]), (0, 0, 0, 2))
     if not answer.seen and story.timeline.rounds:
@@ -406,6 +407,7 @@ def _rounds(rounds: Sequence[Round], room: int | None, story: GroupStory | None)
             overflow="fold",
             ratio=3 if wide else None,
             no_wrap=name == "generation",
+            min_width=12 if name == "started" else None,
             justify="right" if name in ("took", "size") else "left",
         )
     folds = folded(rounds)

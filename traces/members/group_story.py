@@ -97,8 +97,10 @@ def group_story(members: Iterable[MemberStory]) -> GroupStory:
     out = Timeline()
     known: frozenset[str] = frozenset()
     for generation in sorted(rounds):
-        seen = sorted(rounds[generation], key=lambda t: _when(t[1].begun))
-        known = _add_round(out, generation, seen, some, known, generation == max(rounds))
+        rounds[generation].sort(key=lambda t: _when(t[1].begun))
+        known = _add_round(
+            out, generation, rounds[generation], some, known, generation == max(rounds)
+        )
     for m in some:
         for r in m.rounds:
             if r.generation is None:
@@ -179,7 +181,7 @@ def _add_round(
     _begin(out, began)
     out.lowest = generation if out.lowest is None else min(out.lowest, generation)
     out.highest = generation if out.highest is None else max(out.highest, generation)
-    out.largest = max(out.largest, began.size or len(seen))
+    out.largest = max(out.largest, began.size or 0)
     start = began.started or began.joined_at
     if start is not None and start.time is not None:
         for end, name in ((began.joined_at, "preparing_ms"), (began.assigned, "unstable_ms")):
