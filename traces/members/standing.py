@@ -54,11 +54,18 @@ def _named(library: str) -> Mapping[tuple[str, str], State]:
 
 
 @cache
-def _said(library: str) -> tuple[State, ...]:
-    """The states that a library enters and leaves by what it says."""
+def _told_in(library: str) -> str:
+    """The field in which a library prints its states; empty if it prints none."""
+    return next((s.told_in for s in states() if s.told_in and library in s.libraries), "")
+
+
+@cache
+def _said(library: str) -> Mapping[str, tuple[State, ...]]:
+    """Kind of a statement -> the states that a library enters when it says that."""
     if library == "librdkafka":  # its states have names
-        return ()
-    return tuple(s for s in states() if not s.told_in and library in (s.libraries or (library,)))
+        return {}
+    some = [s for s in states() if not s.told_in and library in (s.libraries or (library,))]
+    return {k: tuple(s for s in some if k in s.entered) for s in some for k in s.entered}
 
 
 @frozen
@@ -96,18 +103,16 @@ class Step:
     def add(self, said: Statement) -> None:
         if said.time is not None or self.last is None:
             self.last = said
-        named = _named(said.library)
-        for key in {key for key, _ in named}:
-            value = said.fields.get(key)
-            if isinstance(value, str) and (value, key) != (self.name, key):
-                self._enter(value, named.get((key, value)), said)
-                return
-            if value is not None:
-                return
+        field = _told_in(said.library)
+        name = said.fields.get(field) if field else None
+        if name is not None:
+            if name != self.name:
+                self._enter(str(name), _named(said.library).get((field, str(name))), said)
+            return
         if self.state is not None and said.kind in self.state.ended:
             self.state = None
-        for state in _said(said.library):
-            if said.kind in state.entered and self._begins(said) and self.state is not state:
+        for state in _said(said.library).get(said.kind, ()):
+            if self._begins(said) and self.state is not state:
                 self._enter(state.name, state, said)
 
     def _begins(self, said: Statement) -> bool:

@@ -47,9 +47,18 @@ _ASKS = re.compile(r"Committing offsets|Sending offset-commit|issuing commit|aut
 _TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
 """How long a join took, as KafkaJS prints it."""
 _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
+_HELD = {"assigned", "revoked", "lost"}
+_SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
 _ENDS = {"left", "closed"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
 """A member of these that is closed prints that it leaves, or does not leave: a static one."""
+_TELLING = {
+    *_CAUSES, *_HELD, *_SETTINGS - {"heartbeat", "request_sent"}, *_ENDS, "joined", "synced",
+    "leading", "id_given", "rejoin_requested", "committed", "commit_refused", "started",
+    "subscribed",
+}  # fmt: skip
+_NUMBERS = {"generation", "epoch", "assignee", "setting_max__poll__interval__ms"}
+"""Any other statement tells something only with one of these fields."""
 _BEFORE = {"before", "begins", "answered"}
 """Steps of leaving that are not the moment itself."""
 
@@ -169,7 +178,10 @@ class MemberStory:
         self.group, self.client = said.group or self.group, said.client or self.client
         self.instance, self.library = said.instance or self.instance, said.library or self.library
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
+        self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
+        if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
+            return
         if kind == "joining":
             self._asks(said, at)
         elif kind in ("committed", "commit_refused"):
@@ -182,11 +194,12 @@ class MemberStory:
         if kind not in _ENDS and kind != "commit_refused":
             self._numbers(said, at)
         self._moves_on(said, at)
-        self.holdings.add(said)
-        self.step.add(said)
-        for key, value in said.fields.items():
-            if key.startswith("setting_") and isinstance(value, int):
-                self.settings[key[8:].replace("__", ".")] = value
+        if kind in _HELD or "state" in said.fields:
+            self.holdings.add(said)
+        if kind in _SETTINGS:
+            for key, value in said.fields.items():
+                if key.startswith("setting_") and isinstance(value, int):
+                    self.settings[key[8:].replace("__", ".")] = value
 
     def _asks(self, said: Statement, at: Moment) -> None:
         """JoinGroup is sent, for the first time in this rebalance or again."""
