@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from groupcheck.oracles.replay import replay_types
+from groupcheck.oracles.replay import member_types, replay_types
 from groupcheck.oracles.replay.lives import api_name, process_name
 from groupcheck.oracles.show.json_schemas import ABSENT
 from groupcheck.traces.both.removals import Removal
@@ -80,10 +80,10 @@ def _lapse(x: Lapse) -> replay_types.Lapse:
     )
 
 
-def seen_document(told: Sequence[Told] | None) -> list[replay_types.ClientRound]:
+def seen_document(told: Sequence[Told] | None) -> list[member_types.ClientRound]:
     """A rebalance as members saw it; ABSENT if no log of a client shows it."""
-    some: list[replay_types.ClientRound] = [
-        replay_types.ClientRound(
+    some: list[member_types.ClientRound] = [
+        member_types.ClientRound(
             client=m.name,
             member=r.member or None,
             file=m.log,
@@ -101,22 +101,22 @@ def seen_document(told: Sequence[Told] | None) -> list[replay_types.ClientRound]
     return some or ABSENT
 
 
-def life_document(story: GroupStory, id: str) -> replay_types.ClientLife:
+def life_document(story: GroupStory, id: str) -> member_types.ClientLife:
     """What the log of its client tells about a member."""
     m = next((m for m in story.members if id in (*m.joined, m.member or m.name)), None)
     if m is None:
-        return replay_types.ClientLife()
+        return member_types.ClientLife()
     begins, ends = m.stay(id)
     owned = [o for o in m.owned() if begins <= o.since < ends]
     last = ends == math.inf
     standing = m.step.standing(m.settings) if last else None
-    return replay_types.ClientLife(
+    return member_types.ClientLife(
         file=m.log,
         generations_seen=[
             r.generation for r in m.rounds if r.generation is not None and r.member == id
         ],
         owned=[
-            replay_types.Ownership(
+            member_types.Ownership(
                 partition=o.partition,
                 generation=o.generation,
                 from_=show_time(o.since),
@@ -132,8 +132,8 @@ def life_document(story: GroupStory, id: str) -> replay_types.ClientLife:
     )
 
 
-def _standing(s: Standing) -> replay_types.StandingStep:
-    return replay_types.StandingStep(
+def _standing(s: Standing) -> member_types.StandingStep:
+    return member_types.StandingStep(
         state=s.name,
         waits_for=s.state.waits_for,
         ends=s.state.ends,
