@@ -81,6 +81,8 @@ def _life(m: MemberStory) -> Iterator[str]:
     if m.gone and end is not None:
         why = f" ({end.reason})" if end.reason else ""
         yield f"{'left' if end.how == 'left' else 'was closed'}{_at(end.at)}{why}"
+    if m.open is not None and m.open.joined is None and m.open.asked is not None:
+        yield f"its last JoinGroup{_at(m.open.asked)} is not answered in its log"
     standing = m.step.standing(m.settings)
     if standing is not None and standing.stands:
         yield standing_sentence(standing)

@@ -219,11 +219,12 @@ def _told(answer: Answer) -> Iterator[RenderableType]:
         return
     name = f"group {answer.group}" if answer.group else "a group without a name"
     yield Text.assemble((printable(name), "bold"), "  as its members tell it")
-    facts = [] if answer.seen else [f for g in answer.shown for f in group_facts(g)]
+    rows, rounds = owned_rows(story), story.timeline.rounds
+    alone = not answer.seen and bool(rows or len(rounds) > 1)
+    facts = [f for g in answer.shown for f in group_facts(g)] if alone else []
     yield Padding(facts_table([*facts, *member_sentences(story)]), (0, 0, 0, 2))
-    if not answer.seen and story.timeline.rounds:
+    if alone and rounds:
         yield from _rebalances(answer.shown[0], story)
-    rows = owned_rows(story)
     table = Table(*OWNED_COLUMNS, box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     for row in rows[:OWNED_SHOWN]:
         table.add_row(*(Text(printable(cell)) for cell in row))

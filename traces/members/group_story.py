@@ -226,7 +226,7 @@ def _explain(
     for m, r in seen:
         if r.cause not in UNTOLD:
             round.cause, round.reason = r.cause, r.why
-            round.causers = (r.member or m.name,)
+            round.causers = (r.member or m.name,) if r.member or m.client else ()
             if m.modern and r.cause != RebalanceCause.JOIN:
                 continue
             return

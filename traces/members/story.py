@@ -190,7 +190,7 @@ class MemberStory:
             self._goes(said, at)
         elif kind in _CAUSES or kind == "rejoin_requested":
             self._reasons(said)
-        self._fresh = self._fresh or kind in ("started", "subscribed")
+        self._fresh = self._fresh or (kind in ("started", "subscribed") and step is None)
         if kind not in _ENDS and kind != "commit_refused":
             self._numbers(said, at)
         self._moves_on(said, at)
@@ -209,15 +209,18 @@ class MemberStory:
         open = self.open
         if open is not None and open.joined is None:
             return
-        first = not any(r.generation is not None for r in self.rounds)
         cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
-        if first:
-            cause, why = RebalanceCause.JOIN, ""
+        if not any(r.joined is not None for r in self.rounds):
+            cause, why = self._first(), ""
         elif self._why is None and self.rounds[-1].leader in (self.member, "me") and self.member:
             cause = RebalanceCause.LEADER_REJOIN
         if not self.modern:
             self._begin(MemberRound(at, cause, why))
         self._why = None
+
+    def _first(self) -> RebalanceCause:
+        """Why its first rebalance begins: it joins, if the log does not begin in the middle."""
+        return RebalanceCause.JOIN if self._fresh else RebalanceCause.NOT_TOLD
 
     def _begin(self, round: MemberRound) -> MemberRound:
         if len(self.rounds) >= ROUNDS_KEPT:
@@ -276,8 +279,8 @@ class MemberStory:
     def _untold(self, said: Statement, at: Moment) -> MemberRound:
         """A rebalance whose beginning no line tells; that of KIP-848 begins when it is told."""
         cause, why = self._why or (RebalanceCause.NOT_TOLD, "")
-        if not self.rounds and (self._pending or self._fresh):
-            cause = RebalanceCause.JOIN
+        if not self.rounds:
+            cause = RebalanceCause.JOIN if self._pending else self._first()
         took = _TOOK.search(said.text)
         asked = self._pending or (at if self.modern else None)
         if took is not None and at.time is not None:
@@ -299,8 +302,8 @@ class MemberStory:
 
     def _moves_on(self, said: Statement, at: Moment) -> None:
         """What the member was told of its round."""
-        if said.kind == "id_given" and said.member:
-            self.joined.pop(said.member, None)
+        if said.kind == "id_given" and len(self.rounds) == 1 and self.rounds[0].joined is None:
+            self.rounds[0].cause = RebalanceCause.JOIN
         last = self.rounds[-1] if self.rounds else None
         if last is None or (last.generation is None and last.joined is None):
             return
