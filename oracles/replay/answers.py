@@ -140,6 +140,11 @@ def _health(
     hurt = [s.group.findings for s in seen if serious(s.group.findings)]
     if hurt:
         return "troubled", next(harm(hurt[0]), "")
+    waits = [s for s in evidence.story.standing() if s.stands]
+    if waits:
+        late = next((s for s in waits if s.late), None)
+        what = f"{(late or waits[0]).name} waits for {(late or waits[0]).state.waits_for}"
+        return ("troubled" if late else "unknown"), f"{what} when its log ends"
     if _settles(evidence, seen):
         return "calm", "no sign of trouble"
     return "unknown", "this log shows too little of the group"

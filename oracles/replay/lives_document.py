@@ -109,7 +109,7 @@ def life_document(story: GroupStory, id: str) -> member_types.ClientLife:
     begins, ends = m.stay(id)
     owned = [o for o in m.owned() if begins <= o.since < ends]
     last = ends == math.inf
-    standing = m.step.standing(m.settings) if last else None
+    standing = m.standing() if last else None
     return member_types.ClientLife(
         file=m.log,
         generations_seen=[
@@ -134,7 +134,7 @@ def life_document(story: GroupStory, id: str) -> member_types.ClientLife:
 
 def _standing(s: Standing) -> member_types.StandingStep:
     return member_types.StandingStep(
-        state=s.name,
+        state=s.in_state,
         waits_for=s.state.waits_for,
         ends=s.state.ends,
         since=None if s.since.time is None else show_time(s.since.time),

@@ -74,23 +74,24 @@ def _life(m: MemberStory) -> Iterator[str]:
     if still:
         most = f", {lasted(max(still))} at a time" if len(still) > 1 else ""
         yield f"owned nothing for {lasted(sum(still))}{most}"
-    if m.commits or m.commits_refused:
-        refused = f", {m.commits_refused} refused" if m.commits_refused else ""
-        yield f"{plural(m.commits, 'commit')}{refused}"
+    if m.commits:
+        yield plural(m.commits, "commit")
+    if m.commits_refused:
+        yield f"{plural(m.commits_refused, 'commit')} refused"
     end = m.ends.get(m.member)
     if m.gone and end is not None:
         why = f" ({end.reason})" if end.reason else ""
         yield f"{'left' if end.how == 'left' else 'was closed'}{_at(end.at)}{why}"
     if m.open is not None and m.open.joined is None and m.open.asked is not None:
         yield f"its last JoinGroup{_at(m.open.asked)} is not answered in its log"
-    standing = m.step.standing(m.settings)
+    standing = m.standing()
     if standing is not None and standing.stands:
         yield standing_sentence(standing)
 
 
 def standing_sentence(s: Standing) -> str:
     """Where a member stands when its log ends."""
-    state = f"in {s.name} " if s.state.told_in in ("join_state", "state") else ""
+    state = f"in {s.in_state} " if s.state.told_in in ("join_state", "state") else ""
     when = "" if s.lasted_ms is None else f" for {lasted(s.lasted_ms)}"
     due = f"longer than {s.state.within} ({s.within_ms})" if s.late else ""
     limit = due or f"it may last {lasted(s.within_ms)} ({s.state.within})"

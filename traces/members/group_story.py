@@ -14,6 +14,7 @@ from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.members.standing import Standing
 from groupcheck.traces.members.story import MemberRound, MemberStory
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round
@@ -32,6 +33,11 @@ class GroupStory:
     timeline: Timeline = Factory(Timeline)
     # Generation -> the rebalance to it, as each member saw it.
     rounds: dict[int, list[Told]] = Factory(dict)
+
+    def standing(self) -> list[Standing]:
+        """The members that wait when their logs end."""
+        found = (m.standing() for m in self.members)
+        return [s for s in found if s is not None]
 
     @property
     def told(self) -> bool:

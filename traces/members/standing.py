@@ -72,7 +72,9 @@ def _said(library: str) -> Mapping[str, tuple[State, ...]]:
 class Standing:
     """A member that waits when its log ends."""
 
+    # The member's, and the state's.
     name: str
+    in_state: str
     state: State
     since: Statement
     # How long the log goes on, and how long it may last, by the settings of the log or else by
@@ -129,10 +131,12 @@ class Step:
         due = ", ".join(sorted(w.due(life.worlds)))
         self._enter(due, _named("model").get(("due", due)), life.told)
 
-    def standing(self, settings: Mapping[str, int]) -> Standing | None:
-        """Where it stands at the end of the log; `settings`: those that lines tell."""
+    def standing(self, name: str, settings: Mapping[str, int]) -> Standing | None:
+        """Where the member of this name stands at the end of the log; `settings`: those that lines
+        tell.
+        """
         if self.state is None or self.since is None or self.last is None:
             return None
         within = settings.get(self.state.within, self.state.default_ms)
         lasted = ms_between(self.since, self.last)
-        return Standing(self.name, self.state, self.since, lasted, within)
+        return Standing(name, self.name, self.state, self.since, lasted, within)

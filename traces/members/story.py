@@ -17,13 +17,15 @@ from groupcheck.traces.clients.partitions import End as Ending
 from groupcheck.traces.clients.partitions import Holdings, HoldingSpan, partitions_of
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
-from groupcheck.traces.members.standing import Step
+from groupcheck.traces.members.standing import Standing, Step
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, elapsed
 
 ROUNDS_KEPT = 20_000
 APART_MS = 1_000
-"""Lines of one commit stand closer together."""
+"""Lines of one commit stand closer together, and so do a member's last step of a reconciliation
+and the new epoch that answers it.
+"""
 _MEMBER_ID = re.compile(r"[\w.-]{0,250}?-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CAUSES = {
     "subscription_changed": RebalanceCause.METADATA_CHANGE,
@@ -59,6 +61,7 @@ _TELLING = {
 }  # fmt: skip
 _NUMBERS = {"generation", "epoch", "assignee", "setting_max__poll__interval__ms"}
 """Any other statement tells something only with one of these fields."""
+_GIVES = {"callback", "announced"}
 _BEFORE = {"before", "begins", "answered"}
 """Steps of leaving that are not the moment itself."""
 
@@ -151,6 +154,7 @@ class MemberStory:
     # It began to reconcile (KIP-848); and whether it gave partitions up since.
     _pending: Moment | None = None
     _gave_up: bool = False
+    _settled_ms: int = 0
     _former: set[str] = Factory(set)
     # Its log shows how it started.
     _fresh: bool = False
@@ -282,6 +286,9 @@ class MemberStory:
         if not self.rounds:
             cause = RebalanceCause.JOIN if self._pending else self._first()
         took = _TOOK.search(said.text)
+        if at.time is not None and self._settled_ms and at.time - self._settled_ms > APART_MS:
+            self._pending = None  # it began another epoch, which no line tells
+        self._settled_ms = 0
         asked = self._pending or (at if self.modern else None)
         if took is not None and at.time is not None:
             asked = Moment(at.line, at.time - int(took[1]))
@@ -319,10 +326,12 @@ class MemberStory:
         elif said.kind == "synced" or _SETTLED in said.text:
             if not self._gave_up:
                 last.synced, self._pending, self._why = at, None, None
+            elif at.time is not None:
+                self._settled_ms = at.time
             self._gave_up = False
         elif said.kind == "assigned" and step in ("callback", "worker") and not self.modern:
             last.synced = last.synced or at
-        elif said.kind == "revoked" and self.modern and step == "callback" and _some(said):
+        elif self.modern and said.kind == "revoked" and step in _GIVES and _some(said):
             self._gave_up, last.synced = True, last.synced or last.joined
 
     def _whole_group(self, said: Statement, last: MemberRound) -> None:
@@ -404,6 +413,10 @@ class MemberStory:
             (Owned(s.partition, s.since or 0, s.until or 0, s.how, self._in(s)) for s in some),
             key=lambda o: (o.since, o.partition),
         )
+
+    def standing(self) -> Standing | None:
+        """Where it stands when its log ends."""
+        return None if self.gone else self.step.standing(self.name, self.settings)
 
     def stay(self, id: str) -> tuple[float, float]:
         """From when to when it had this id, in ms since 1970; with open ends."""

@@ -237,7 +237,7 @@ def standing(*lines: str) -> tuple[str, int | None, bool] | None:
     evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
     (group,) = evidence.by_group()
     (m,) = group.story.members
-    found = m.step.standing(m.settings)
+    found = m.standing()
     return found and (found.state.waits_for, found.lasted_ms, found.late)
 
 
