@@ -13,6 +13,7 @@ from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.java_member import Calls, JavaMember, Phase
 from groupcheck.model.protocol.consumer.memory import Seat, State
 from groupcheck.model.protocol.consumer.messages import LEAVES, Kind, Link, Request, Tag, idle
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.family import JAVA_MEMBERS
 
 OUT = (Member.UNSUBSCRIBED, Member.JOINING)
@@ -231,6 +232,23 @@ def member_joins_by_its_join(before: Any, after: Any) -> bool:
     if answer is None or answer.code != NONE or before.client.state != Member.JOINING:
         return True
     return not answer.before or after.client.state == Member.JOINING
+
+
+@step_invariant(
+    "client",
+    rules=(java_rules.application_polls.name, java_rules.background_reconciles.name),
+    source="KAFKA-20145",
+    broken="a member acknowledges what it has acknowledged, so heartbeats follow without a pause",
+    of=JAVA_MEMBERS,
+)
+def part_is_acknowledged_once(before: Any, after: Any, scope: ConsumerScope) -> bool:
+    """From Kafka 4.4 on, a member that can take only a part of its assignment acknowledges it once.
+
+    Why: an acknowledgement is sent at once, and changes nothing that the next one would wait for.
+    """
+    again = before.client.partial and after.client.partial
+    acknowledges = after.client.state == Member.ACKNOWLEDGING
+    return not (again and acknowledges and scope.java_release.acknowledges_once)
 
 
 @step_invariant(

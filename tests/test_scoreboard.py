@@ -53,3 +53,5 @@ def test_a_later_commit_judges_anew_and_shows_the_newest_of_the_others(
     run("two-dirty")
     assert [at for at, _ in judged[4:]] == ["two-dirty"] * 4
     assert run("two-dirty", "--table").count("| at two-dirty |") == 2
+    # In a new checkout there are no documents.
+    assert run("three", "--table", "--folder", str(tmp_path / "new")).count("| at two-dirty |") == 2

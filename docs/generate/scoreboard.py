@@ -5,8 +5,8 @@ scoreboard.py [--only NAME] [--folder FOLDER] [--table]
 
 Each is judged with default options, one after the other. Documents stay in a folder of FOLDER
 (build/scoreboard) for each commit, so that a stopped run goes on and a later commit judges anew.
-The page has this commit's documents, and the newest ones of whoever was not judged at it; --table
-writes it without judging anybody.
+The page has this commit's documents, and the newest ones of whoever was not judged at it; of whom
+there is none, it keeps what it says. --table writes it without judging anybody.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -103,13 +103,17 @@ def judged(folder: Path, side: str, name: str) -> str:
     return str(json.loads(ended.stdout)["verdict"])
 
 
-def table(side: str, found: Mapping[str, Document]) -> Iterator[str]:
-    """One row for each. `found`: name -> its document."""
+def table(side: str, found: Mapping[str, Document], before: str) -> Iterator[str]:
+    """One row for each. `found`: name -> its document; `before`: the page with those of others."""
     columns = ("keeps", "breaks", "unsteady", "not_judged")
     titles = " | ".join(columns).replace("_", " ")
     yield f"| {side} | version | judged | verdict | {titles} | broken |"
     yield "|---|---|---|---|" + "---:|" * len(columns) + "---|"
-    for name, one in found.items():
+    for name in BROKERS if side == "broker" else LIBRARIES:
+        if name not in found:
+            yield from (line for line in before.splitlines() if line.startswith(f"| {name} |"))
+            continue
+        one = found[name]
         became = {rule["name"]: rule["verdict"] for rule in one["rules"]}
         of_today = [became.get(rule, "not_judged") for rule in RULES[side]]
         numbers = " | ".join(str(of_today.count(column)) for column in columns)
@@ -118,9 +122,13 @@ def table(side: str, found: Mapping[str, Document]) -> Iterator[str]:
         yield f"| {name} | {about} | {numbers} | {broken or 'none'} |"
 
 
-def harm(found: Iterable[Document]) -> Iterator[str]:
+def harm(found: Mapping[str, Document], before: str) -> Iterator[str]:
     """What was shown on Apache Kafka itself."""
-    for one in found:
+    for name in LIBRARIES:
+        if name not in found:
+            yield from (line for line in before.splitlines() if line.startswith(f"- {name} "))
+            continue
+        one = found[name]
         for remark in one["differs"]:
             if ". On Apache Kafka " in remark["detail"] and remark["verdict"] == "breaks":
                 yield f"- {one['subject']}: {remark['detail']}."
@@ -132,8 +140,8 @@ def read(file: Path) -> Document:
     return {**json.loads(file.read_text()), "day": day}
 
 
-def page(folder: Path) -> str:
-    """The page, from the documents that are there."""
+def page(folder: Path, before: str = "") -> str:
+    """The page, from the documents that are there, and from the page that was there `before`."""
     known = {
         side: {
             name: read(document)
@@ -144,10 +152,10 @@ def page(folder: Path) -> str:
     }
     lines = [HEAD]
     for side, title in (("broker", "Brokers"), ("client", "Clients")):
-        lines += [f"## {title}\n", *table(side, known[side]), ""]
+        lines += [f"## {title}\n", *table(side, known[side], before), ""]
     lines += [
         "## Shown on Apache Kafka itself\n",
-        *dict.fromkeys(harm(known["client"].values())),
+        *dict.fromkeys(harm(known["client"], before)),
         "",
     ]
     lines += ["## Rules\n", "| rule | what must be true | source |", "|---|---|---|"]
@@ -179,7 +187,7 @@ def main() -> int:
             told = f"no answer within {LIMIT_S:,} s"
         failed += told.startswith("no answer")
         print(f"{side:8}{name:24}{told}", flush=True)
-    PAGE.write_text(page(folder))
+    PAGE.write_text(page(folder, PAGE.read_text() if PAGE.exists() else ""))
     return 1 if failed else 0
 
 

@@ -14,7 +14,7 @@ from groupcheck.model.protocol.consumer import client_faults
 from groupcheck.model.protocol.consumer import java_rules as java
 from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.java_member import Calls
-from groupcheck.model.protocol.consumer.messages import LEAVES, Kind, Tag, idle
+from groupcheck.model.protocol.consumer.messages import LEAVES, Kind, Tag, idle, leave_of
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA
 from groupcheck.model.protocol.family import JAVA_MEMBERS
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
@@ -94,7 +94,7 @@ def _leaves_at_once(before: Values, label: str, after: Values) -> Values:
     if label != "called":
         return {}
     client, link = after["client"], after["link"]
-    leave = java.leave_of(link, unheard=False)
+    leave = leave_of(link)
     behind = link.behind if link.out is None else (*link.behind, leave)
     return {
         "client": but(client, state=Member.UNSUBSCRIBED),
@@ -336,6 +336,25 @@ BUGS = (
         ),
         scope={**LISTENS, "faults": {"callback_failure": 1}},
         twists=after(java.java_callback_returns, change=_goes_on_reconciling),
+    ),
+    Mutation(
+        id="part_is_acknowledged_again",
+        ticket="KAFKA-20145",
+        title="What a member can resolve of its assignment is acknowledged again and again.",
+        family=JAVA_MEMBERS,
+        invariant="part_is_acknowledged_once",
+        doc=(
+            "Kafka's member before 4.4, of a topic that it does not find: it acknowledges the rest"
+            " in each round, at once. Here it has unsubscribed from that topic meanwhile."
+        ),
+        scope={
+            **ALONE,
+            "topics": 2,
+            "wire": "explicit",
+            "kafka": "4.4.0",
+            "faults": {"subscription": 1},
+        },
+        twists=reads(java.application_polls, java.background_reconciles, kafka="4.3.1"),
     ),
     Mutation(
         id="leave_does_not_wait",

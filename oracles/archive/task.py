@@ -21,13 +21,10 @@ from groupcheck.oracles.archive.rows import Row, rows_of
 from groupcheck.traces.exchanges.exchange import Exchange
 from groupcheck.traces.findings.report import FileReport, worst_of
 from groupcheck.traces.reading import TraceError, source_of
-from groupcheck.traces.replay import ReplayOptions, replay_log
+from groupcheck.traces.replay import COLLECT_AFTER, ReplayOptions, replay_log
 from groupcheck.traces.story.events import Event
 
 REASON_CHARS = 500
-# New objects until Python looks for cycles. A replay makes hardly any cycles, and looking for them
-# took a fifth of its time.
-COLLECT_AFTER = 100_000
 UNREADABLE = "cannot be read"  # how the error begins of a file that may be readable another time
 
 

@@ -210,10 +210,10 @@ def rows_at(
     faults: tuple[str, ...],
     mutation: str | None,
     settings: Mapping[str, str],
-    static_changes: bool = False,
+    in_schedules: bool = False,
 ) -> tuple[Scope, Rows]:
     """The scope and the rows of a variant's coordinator, perhaps with a mutation of it. Raises
-    `UserError` for what does not exist or fit. `static_changes`: as for `Rows`.
+    `UserError` for what does not exist or fit. `in_schedules`: as for `Rows`.
     """
     budgets = dict.fromkeys(faults, ANY)
     about = subject(
@@ -236,4 +236,4 @@ def rows_at(
                 do="choose one of the coordinator's",
             )
         spec = bug.apply(spec)
-    return scope, Rows(scope, spec, found.coordinator, static_changes)
+    return scope, Rows(scope, spec, found.coordinator, in_schedules)

@@ -139,14 +139,15 @@ class Rows:
         scope: Scope,
         spec: Spec,
         coordinator: Collection[str],
-        static_changes: bool = False,
+        in_schedules: bool = False,
     ) -> None:
         """`spec`: the variant's, mutated or not. Its scope says how many ids may be known at once,
         and after which generation to stop. `coordinator`: the names of the coordinator's rules.
-        `static_changes`: each of several static members changes its subscription, too; for
-        schedules, which do not visit every memory.
+        `in_schedules`: each of several static members changes its subscription, too, and a dynamic
+        one beside them asks with an id that is gone; for schedules, which do not visit every
+        memory.
         """
-        self.scope, self._static_changes = scope, static_changes or scope.members == 1
+        self.scope, self._in_schedules = scope, in_schedules
         beyond = attrs.evolve(scope, generations=scope.last_generation + 1)
         self._driven = Driven(attrs.evolve(spec, scope=beyond), coordinator)
         self._see = self._driven.see
@@ -280,10 +281,11 @@ class Rows:
                 yield JoinGroup(NO_ID, topics=topics)
         if seats.static:
             yield LeaveGroup(NO_ID)
-        changes = memory.kept is None and (not seats.static or self._static_changes)
+        alone = self._in_schedules or self.scope.members == 1
+        changes = memory.kept is None and (not seats.static or alone)
         if seats.static and seats.ids and changes and not self._hides(me, memory):
             yield JoinGroup(NO_ID, CHANGED)
-        strangers = (STRANGER,) if me == 0 or seats.static else ()
+        strangers = (STRANGER,) if self._asks_as_stranger(me, memory) else ()
         # Nobody knows an id yet whose takeover waits for its append. A coordinator that loads knows
         # none, while members of the record ask.
         there = seats.durable if core.loading else seats.ids
@@ -310,6 +312,14 @@ class Rows:
             yield LeaveGroup(id)
         if self.scope.members == 1 or getattr(self.scope, "commits", "") == "anonymous":
             yield from self._produces(me, memory)
+
+    def _asks_as_stranger(self, me: int, memory: Memory) -> bool:
+        """Does the process ask with an id that the coordinator does not know? Each static one says
+        its own instance; of the dynamic ones, which say nothing else, one is enough.
+        """
+        if me == 0 or memory.seats[me].static:
+            return True
+        return self._in_schedules and all(seats.static for seats in memory.seats[:me])
 
     def _produces(self, me: int, memory: Memory) -> Iterator[Request]:
         """The commits of a producer that knows of no member."""

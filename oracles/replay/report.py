@@ -6,6 +6,7 @@ cannot be read is reported; if none can be read, that is a `UserError` (2).
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -35,7 +36,7 @@ from groupcheck.traces.phrases import plural
 from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.reading.unpacking import Watch
-from groupcheck.traces.replay import ReplayOptions, known_format, replay_log
+from groupcheck.traces.replay import COLLECT_AFTER, ReplayOptions, known_format, replay_log
 from groupcheck.traces.requests.request_log import NEEDLES as REQUESTS
 
 
@@ -218,6 +219,7 @@ def run(
     Raises `UserError` for a group of which the logs say nothing, though they tell of others.
     """
     known = None if knowledge is None else knowledge_of(knowledge)
+    gc.set_threshold(COLLECT_AFTER, 10, 10)
     with meter.reports(_progress) as progress:
         reports = replay(paths, format=format, group=group, knowledge=known, watch=progress)
         if group is not None and not any(a.group == group for a in reports.answers):

@@ -112,6 +112,11 @@ class Cluster:
         self.topics[topic] = [Partition(nodes[k % len(nodes)]) for k in range(partitions)]
         self._ids[topic_id(topic)] = topic
 
+    def grow(self, topic: str) -> None:
+        """Adds a partition to a topic."""
+        nodes, logs = self.leaders or sorted(self.server.ports), self.topics[topic]
+        logs.append(Partition(nodes[len(logs) % len(nodes)]))
+
     def append(self, topic: str, partition: int, records: Sequence[Record]) -> None:
         """Writes records, and answers who waits for them."""
         log = self.topics[topic][partition]

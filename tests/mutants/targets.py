@@ -59,6 +59,7 @@ TARGETS = {
             f"{ENGINE}/test_dumped_rows.py",
             f"{ENGINE}/test_log_sizes.py",
             f"{ENGINE}/test_many_views.py",
+            f"{ENGINE}/test_wide_views.py",
             f"{ENGINE}/test_index.py",
         ),
         (

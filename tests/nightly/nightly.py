@@ -142,6 +142,16 @@ def table(chosen: Iterable[Step], known: Mapping[str, Result]) -> Table:
     return shown
 
 
+def programs() -> dict[str, str]:
+    """What steps.toml names in braces."""
+    bin = Path(sys.executable).parent
+    found = {name: str(bin / name) for name in ("python", "pytest", "groupcheck")}
+    # What takes hours is no hang; and a test marked `night` is what a step may be there for.
+    found["pytest"] += " --timeout=0 --night"
+    found["s3"] = str(ROOT / ".venv" / "nightly" / "bin" / "python")
+    return found
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="the steps of `make nightly`")
@@ -149,11 +159,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="run what has passed, too")
     parser.add_argument("--list", action="store_true", help="show the steps and their last results")
     asked = parser.parse_args()
-    bin = Path(sys.executable).parent
-    programs = {name: str(bin / name) for name in ("python", "pytest", "groupcheck")}
-    programs["pytest"] += " --timeout=0"  # what takes hours is no hang
-    programs["s3"] = str(ROOT / ".venv" / "nightly" / "bin" / "python")
-    every = steps((HERE / "steps.toml").read_text(), programs)
+    every = steps((HERE / "steps.toml").read_text(), programs())
     chosen = [step for step in every if asked.only is None or asked.only in step.name]
     if not chosen:
         parser.error(f"no step has {asked.only!r} in its name; --list shows them")

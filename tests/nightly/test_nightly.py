@@ -6,19 +6,24 @@ import io
 from pathlib import Path
 
 import pytest
-from nightly import HERE, ROOT, Result, Results, Step, expected, main, steps
+from nightly import HERE, ROOT, Result, Results, Step, expected, main, programs, steps
 from rich.console import Console
 
 from groupcheck.model.variants import load, names
 
-PROGRAMS = {name: name for name in ("python", "pytest", "groupcheck", "s3")}
-STEPS = steps((HERE / "steps.toml").read_text(), PROGRAMS)
+STEPS = steps((HERE / "steps.toml").read_text(), programs())
 
 
 def test_every_file_that_a_step_names_exists() -> None:
     named = [part for step in STEPS for part in step.command if part.startswith("tests/")]
     assert len(named) >= 10
     assert [part for part in named if not (ROOT / part).is_file()] == []
+
+
+def test_no_step_leaves_out_the_tests_of_the_night() -> None:
+    asked = [step.command for step in STEPS if Path(step.command[0]).name == "pytest"]
+    assert len(asked) >= 5
+    assert [command for command in asked if "--night" not in command] == []
 
 
 def test_the_member_of_every_variant_that_has_a_real_one_is_executed() -> None:

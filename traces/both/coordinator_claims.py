@@ -171,7 +171,10 @@ class CoordinatorClaims:
         return listen
 
     def group(self, group: str) -> GroupClaims:
-        return self.groups.setdefault(group, GroupClaims())
+        found = self.groups.get(group)
+        if found is None:
+            found = self.groups[group] = GroupClaims()
+        return found
 
     def _line(self, event: Event, text: str, log: str) -> CoordinatorLine:
         assert event.group is not None

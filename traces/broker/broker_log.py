@@ -18,7 +18,10 @@ from groupcheck.traces.broker.group_worlds import Printing
 from groupcheck.traces.broker.pasted import BEGINNINGS, readings
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
 from groupcheck.traces.lines.duplicates import DuplicateFilter, Line
-from groupcheck.traces.lines.envelope import CoordinatorSentence
+from groupcheck.traces.lines.envelope import MARKER, CoordinatorSentence, unwrap
+from groupcheck.traces.lines.shapes import LONGEST, remember, shape_of, shape_text
+from groupcheck.traces.lines.template import Spans
+from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
 from groupcheck.traces.story.events import Event, MemberAdded, Noted
 
@@ -35,6 +38,7 @@ NEEDLES = (
     b"is now empty",
     b"has failed, removing",
     b"[Group ",
+    b"[GroupId",
     *(beginning.encode() for beginning in BEGINNINGS),
 )
 
@@ -125,6 +129,79 @@ def _reading(
     return first, None
 
 
+@frozen
+class _Form:
+    """Where the lines of a shape hold a sentence: the same place in all of them."""
+
+    row: GrammarRow
+    java: bool
+    # Where the marker begins, and where the sentence begins and ends.
+    marker: int
+    begin: int
+    end: int
+    # Where the numbers of the broker and of the partition stand; None if there is none.
+    broker: tuple[int, int]
+    partition: tuple[int, int] | None
+    # Where the fields of the sentence stand in the line.
+    spans: Spans
+
+    def reading(self, line: str) -> tuple[CoordinatorSentence, tuple[GrammarRow, dict[str, str]]]:
+        a, b = self.broker
+        sentence = CoordinatorSentence(
+            line[self.begin : self.end],
+            parse_time(line[max(0, self.marker - 200) : self.marker]),
+            int(line[a:b]),
+            self.java,
+            int(line[self.partition[0] : self.partition[1]]) if self.partition else None,
+        )
+        return sentence, (self.row, {name: line[a:b] for name, (a, b) in self.spans.items()})
+
+
+def _form(line: str) -> _Form | None:
+    """The form of a line that begins with a coordinator's marker, and whose sentence some version
+    prints; None for all others.
+    """
+    sentence, found = _reading(line)
+    marker = MARKER.search(line)
+    if found is None or sentence is None or marker is None:
+        return None
+    begin, end = marker.end(), marker.end() + len(sentence.text)
+    located = found[0].template.locate(sentence.text)
+    if located is None or line[begin:end] != sentence.text or unwrap(line).line != line:
+        return None
+    number = next(name for name in ("scala", "java", "manager", "old") if marker[name])
+    return _Form(
+        found[0],
+        sentence.java,
+        marker.start(),
+        begin,
+        end,
+        marker.span(number),
+        marker.span("partition") if marker["partition"] else None,
+        {name: (begin + a, begin + b) for name, (a, b) in located[2].items()},
+    )
+
+
+@define
+class _Forms:
+    """The forms of the shapes that were met; None where the digits of a line matter."""
+
+    _known: dict[bytes, _Form | None] = Factory(dict)
+
+    def reading(
+        self, line: str
+    ) -> tuple[CoordinatorSentence | None, tuple[GrammarRow, dict[str, str]] | None]:
+        """What `_reading` gives."""
+        shape = shape_of(line)
+        if shape not in self._known:
+            form = _form(line)
+            same = form is not None and form == _form(shape_text(shape))
+            if len(shape) <= LONGEST:
+                remember(self._known, shape, form if same else None)
+        form = self._known.get(shape)
+        return _reading(line) if form is None else form.reading(line)
+
+
 @define
 class BrokerLog(Log):
     """A coordinator's log as a stream of events."""
@@ -134,6 +211,7 @@ class BrokerLog(Log):
     java_lines: int = 0
     brokers: dict[int | None, Broker] = Factory(dict)
     once: DuplicateFilter[_Read] = Factory(DuplicateFilter)
+    _forms: _Forms = Factory(_Forms)
 
     def events(self) -> Iterator[tuple[Event, str]]:
         """Every event with the sentence that it was read from. Raises `TraceError` if a file
@@ -146,7 +224,7 @@ class BrokerLog(Log):
     def _understood(self) -> Iterator[Line[_Read]]:
         broker: int | None = None
         for number, line in self.lines(NEEDLES):
-            sentence, found = _reading(line)
+            sentence, found = self._forms.reading(line)
             if found is None:
                 if sentence is not None and sentence.broker is not None:
                     self.note_strange(number, sentence.text[:SAMPLE_CHARS])

@@ -241,14 +241,17 @@ _REASONS = [
     (RebalanceCause.OVER_CAPACITY, "Freshly-loaded group {_rest}"),
     (RebalanceCause.DOWNGRADE, "Downgrade group {_rest}"),
 ]
-_REASON_TABLE = [(cause, compile_template(sentence)) for cause, sentence in _REASONS]
+_REASON_TABLE: dict[str, list[tuple[RebalanceCause, Template]]] = {}
+for _cause, _sentence in _REASONS:
+    _template = compile_template(_sentence)
+    _REASON_TABLE.setdefault(_first_word(_template.opening), []).append((_cause, _template))
 
 
 def parse_reason(text: str) -> Reason:
     """The text inside `(reason: ...)`. A text that no version prints is kept, with the cause
     `not_told`.
     """
-    for cause, template in _REASON_TABLE:
+    for cause, template in _REASON_TABLE.get(_first_word(text), ()):
         if not text.startswith(template.opening):
             continue
         found = template.match(text)

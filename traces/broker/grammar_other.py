@@ -226,6 +226,7 @@ MIGRATION = rows(
             ("Failed to apply topology", "streams group"),
             ("Unexpected error scanning streams group ", "streams group"),
         )),
+        (OtherProtocol, "3.6", "now", _GM + "{detail}", _ANY | {"what": "message"}),
         (OtherProtocol, "3.6", "now", _G + "{detail}", _ANY | {"what": "message"}),
     ],
 )  # fmt: skip

@@ -29,7 +29,8 @@ BEGINNINGS = (
 _BARE = re.compile(
     "(?:" + "|".join(map(re.escape, BEGINNINGS)) + r"|Group \S+ with generation \d+ is now empty"
     r"|Member \S+ in group \S+ has (?:failed|left)"
-    r"|\[Group \S+\] (?:Member|Dynamic|Static|Computed|Assigned|Bumped)\b)"
+    r"|\[Group \S+\] (?:Member|Dynamic|Static|Computed|Assigned|Bumped)\b"
+    r"|\[GroupId[ =][^\]\s]{1,249}\](?:\[MemberId [^\]\s]{1,300}\])? [A-Z])"
 )
 _EMPHASIS = re.compile(r"__(?=[\[\]A-Z])|(?<=[\]a-z)])__|`")
 _ESCAPE = re.compile(r"\\([\[\]_*<>\"'/()-])")

@@ -14,6 +14,7 @@ from groupcheck.traces.causes.derived import derive
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.clocks import Clocks
 from groupcheck.traces.members.group_story import Stories, group_story
 from groupcheck.traces.members.members import GroupMembers, Members
@@ -74,7 +75,12 @@ class Evidence:
         skews, misplaced = self.clocks.skews_and_misplaced()
         stories = self.stories.of_groups()
         nameless = stories.pop(NO_GROUP, []) if len(groups) == 1 and groups[0].group else []
+        every = (s for g in groups for s in g.all())
+        times = {(s.log, s.time < FIRST_DATED) for s in every if s.time is not None}
+        mixed = {log for log, undated in times if undated and (log, False) in times}
         for group in groups:
+            if mixed:
+                group.leave_out_undated(mixed)
             group.followed = followed.get(group.group, group.followed)
             by_broker = decide(group.group, self.coordinator_claims, self.claims, skews)
             group.removals = by_broker.removals
@@ -88,7 +94,9 @@ class Evidence:
             for m in told:
                 if (life := self.members.life(m.log, m.process, m.client)) is not None:
                     m.step.follow(life)
-            group.story = group_story(m.shifted(ahead.get((m.log, m.process), 0)) for m in told)
+            group.story = group_story(
+                m.shifted(ahead.get((m.log, m.process), 0), m.log in mixed) for m in told
+            )
             group.versions = self.versions
             facts = (*derive(group), *_of_members(group.followed), *by_broker.facts)
             for said in facts:

@@ -13,6 +13,7 @@ from groupcheck.traces.causes.knowledge import Need
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
+from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.clocks import Skew
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.members.members import GroupMembers
@@ -75,6 +76,20 @@ class GroupEvidence:
         tally.add(said)
         if said.library:
             self.libraries[said.library] += 1
+
+    def leave_out_undated(self, dated: Set[str]) -> None:
+        """Of these logs, which print dates, times without one are left out: they stand before the
+        first date, and are no time of that clock.
+        """
+
+        def without(said: Statement) -> Statement:
+            undated = said.time is not None and said.time < FIRST_DATED and said.log in dated
+            return evolve(said, time=None) if undated else said
+
+        self._each = None
+        for tally in self.tallies.values():
+            tally.first = [without(s) for s in tally.first]
+            tally.last = deque(map(without, tally.last), maxlen=STATEMENTS_KEPT)
 
     def correct_times(self, skews: Sequence[Skew]) -> None:
         """Gives all statements the times of one clock, that of a broker, as far as it is known how

@@ -18,7 +18,8 @@ def scan_log(
     source: Source, evidence: Evidence, group: str | None, without: tuple[bytes, ...]
 ) -> FileReport | None:
     """Adds what the lines of a log say to `evidence`, and reports about its clients; None if no
-    line is of a client. `group`: only about this one; `without`: marks of lines that only another
+    line is of a client: what loggers that brokers and clients share print in a broker's log is the
+    broker's. `group`: only about this one; `without`: marks of lines that only another
     parser understands.
     """
     notes, log, brokers, last = Notes(), ClientLog(name=source.name), 0, 0
@@ -29,7 +30,7 @@ def scan_log(
             evidence.add(said)
     clients = [name for name, _ in log.libraries.most_common() if name != BROKER]
     understood = log.understood - brokers
-    if not clients and not understood:
+    if (not clients and not understood) or (log.brokers_own and not log.named):
         return None
     name = clients[0] if clients else "client"
     return FileReport(

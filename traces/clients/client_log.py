@@ -21,10 +21,19 @@ from groupcheck.traces.clients.frames import (
 )
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
-from groupcheck.traces.clients.shapes import LONGEST, by_shape, remember, shape_of
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
-from groupcheck.traces.clients.who import BROKER, NAMES, NOBODY, Names, names, task_of, with_names
-from groupcheck.traces.lines.timestamps import parse_time
+from groupcheck.traces.clients.who import (
+    BROKER,
+    NAMES,
+    NOBODY,
+    Names,
+    is_of_broker,
+    names,
+    task_of,
+    with_names,
+)
+from groupcheck.traces.lines.shapes import LONGEST, by_shape, remember, shape_of
+from groupcheck.traces.lines.timestamps import Clock, parse_time
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
 
 MOST_CHARS = 20_000
@@ -69,6 +78,9 @@ class ClientLog:
     # Lines that hold a statement, and lines of a known library about groups that hold none.
     understood: int = 0
     strange: int = 0
+    # Lines of loggers that only brokers have; does any other line name a client or a group?
+    brokers_own: int = 0
+    named: bool = False
     # The shape of strange lines -> how many there are, and the first one as (number, text).
     shapes: Counter[str] = Factory(Counter)
     _first: dict[str, tuple[int, str]] = Factory(dict)
@@ -76,6 +88,7 @@ class ClientLog:
     libraries: Counter[str] = Factory(Counter)
     _looks: dict[bytes, _Look] = Factory(dict)
     _dump: Dump | None = None
+    _clock: Clock = Factory(Clock)
     # A sink's task -> the names of its consumer.
     _tasks: dict[str, Names] = Factory(dict)
     # Who wrote the record to which the next lines may belong.
@@ -155,13 +168,17 @@ class ClientLog:
         if about.client or about.group:
             self._head = about
         hits = merge_hits(self.sentences.in_line(text, about.library or self._head.library))
-        if about.library:
+        if is_of_broker(shape_of(text)):
+            self.brokers_own += 1
+        elif about.library:
             self.libraries[about.library] += 1
+            self.named |= about.library != BROKER and bool(about.client or about.group)
         if not hits:
             if (
                 about.library not in ("", BROKER)
                 and message_end(text)
                 and not text.startswith("at ")
+                and not is_of_broker(shape_of(text))
             ):
                 self._cut = number, line, text, about.library
             return
@@ -179,7 +196,7 @@ class ClientLog:
                 kind=hit.sentence.kind,
                 line=number,
                 text=line.strip()[:TEXT_CHARS],
-                time=time,
+                time=self._clock.beside(time),
                 library=mine.library or self._library(hit.sentence.libraries),
                 log=self.name,
                 process=process,
@@ -225,7 +242,7 @@ class ClientLog:
                 kind="setting",
                 line=dump.line,
                 text=dump.head.strip()[:TEXT_CHARS],
-                time=self._time_of(dump.head),
+                time=self._clock.beside(self._time_of(dump.head)),
                 library="java",
                 log=self.name,
                 process=process_of(dump.head),

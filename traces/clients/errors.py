@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from attrs import Factory, frozen
 
-from groupcheck.traces.clients.shapes import by_shape
+from groupcheck.traces.lines.shapes import by_shape
 
 
 @frozen(kw_only=True)

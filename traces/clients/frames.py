@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from attrs import Factory, define, evolve
 
-from groupcheck.traces.clients.shapes import by_shape, shape_of
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.lines.marks import plain_typography, without_bold, without_html
+from groupcheck.traces.lines.shapes import by_shape, shape_of
 from groupcheck.traces.lines.timestamps import from_number, parse_time
 
 _COLOUR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]{0,20}[A-Za-z]")

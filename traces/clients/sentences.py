@@ -29,14 +29,14 @@ from typing import Any
 from attrs import Factory, evolve, field, frozen
 
 from groupcheck.traces.clients.errors import error_numbers, errors
-from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shape_text
+from groupcheck.traces.lines.shapes import LONGEST, remember, shape_of, shape_text
 from groupcheck.traces.lines.template import Spans, Template, compile_template
 
 MOST_MET = 10_000
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
 _FIELD = re.compile(r"\{\w+(?::\w+)?\}")
 KINDS_FILE = "kinds.toml"
-_QUIET = ("detail", "rejoin_requested", "request_answered", "request_sent")
+_QUIET = ("detail", "group_in_use", "rejoin_requested", "request_answered", "request_sent")
 
 
 @frozen
@@ -222,7 +222,8 @@ def _only_general(place: _Place, kept: Iterable[_Place]) -> bool:
 
 def _tells(place: _Place, error: _Place) -> bool:
     """Whether the sentence says what the error in the line says, or is none to say it: what a step
-    inside the library or the answer to a request came to has a line of its own.
+    inside the library or the answer to a request came to has a line of its own, and an error that
+    refuses an administrator's change says nothing of a member.
     """
     inside = place.begin <= error.begin and error.end <= place.end
     kind = place.sentence.kind

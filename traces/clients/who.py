@@ -13,10 +13,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from groupcheck.traces.clients.shapes import LONGEST, by_shape, shape_of, shape_text
+from groupcheck.traces.lines.shapes import LONGEST, by_shape, shape_of, shape_text
 
 NAMES = ("group", "client", "member", "instance")
-_KEYS = frozenset(NAMES)
 
 
 @frozen
@@ -72,7 +71,8 @@ _MARKS = (
     (
         KAFKA_PYTHON,  # its loggers; those of the broker and of Kafka 0.8 have names of classes
         re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|client_async|cluster|net|errors)\b"
-                   r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=)|-packages/kafka/"),  # nor Java's names for JMX
+                   r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=)|-packages/kafka/"  # nor Java's names for JMX
+                   r"|\bkafka\.errors\.\w{1,60}Error\b"),
     ),
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"[Ss]arama|SARAMA|\bkafka server: |consumergroup/session/"
@@ -101,7 +101,8 @@ _VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
         rf"\b(?:groupId|group_id|group\.id|(?<!active )group(?!: Group auth)){_VALUE}"
-        r"|\b[Gg]roup(?: id)? \"([^\"]{1,300})\""  # librdkafka
+        r"|\b[Gg]roup(?: id| name| named)? "
+        r"(?:\"([^\"]{1,300})\"|'([^'\s]{1,300})'|`([^`\s]{1,300})`)"
         r"|\bGroup member \(([^,]{1,300}),coor="  # brod
         r"|\bGroup (\S{1,300}) rebalance: "  # karafka
         r"|\bfor group (?!(?:coordinator|leader|management|member|metadata|rebalance|and|but|in|is"
@@ -110,7 +111,7 @@ _FIELDS = {
     "client": re.compile(rf"\b(?:clientId|client_id|client\.id){_VALUE}"),
     "member": re.compile(
         rf"\b(?:memberId|member_id){_VALUE}|my MemberId ([^\s,]{{1,300}})"
-        r"|\bmember id \"([^\"(]{1,300})\"(?! ->)"
+        r"|\bmember id (?:\"([^\"(]{1,300})\"(?! ->)|'([^'\s]{1,300})'|`([^`\s]{1,300})`)"
     ),
     "instance": re.compile(  # not the end of the sentence "... with same group.instance.id"
         rf"(?<!same )\b(?:groupInstanceId|instance_id|group\.instance\.id){_VALUE}"
@@ -183,6 +184,20 @@ def _marked(line: str) -> str:
     return next((name for name, mark in _MARKS if mark.search(line)), "")
 
 
+_BROKERS_OWN = re.compile(
+    r"\bkafka\.(?:server|log|cluster|controller|network|zk|zookeeper|raft|utils|coordinator|security)"
+    r"(?:\.[a-z]\w{0,60}){0,6}\.[A-Z]"
+    r"|\borg\.apache\.kafka\.(?:storage|server|controller|image|metadata|raft|queue|network"
+    r"|coordinator|security|timeline)\.|\bkafka\.Kafka\b"
+)
+
+
+@by_shape
+def is_of_broker(line: str) -> bool:
+    """Is there a logger in the line that only brokers and controllers have?"""
+    return _BROKERS_OWN.search(line) is not None
+
+
 def _by_prefix(line: str) -> Names:
     prefix = _JAVA_PREFIX.search(line)
     if line[:1] == "%" and (stock := _LIBRDKAFKA_LINE.match(line)) is not None:
@@ -207,11 +222,15 @@ def _by_prefix(line: str) -> Names:
         and key[1:] in line  # without its first letter, which may be a capital
         and (hit := pattern.search(line)) is not None
     }
+    if _NO_GROUP.search(more.get("group", "")):
+        del more["group"]
     return evolve(found, **more) if more else found
 
 
 _OPTIONAL = re.compile(r"(?:Optional\[|Some\()(.{1,300})[\])]\Z")
-_CLASS = re.compile(r"Container(?:\$\w+)?\Z")
+_NO_GROUP = re.compile(r"Container(?:\$\w+)?\Z|\[\d{1,9}\]?\Z")
+"""A class of Spring, or a partition as topic[number]."""
+_QUOTES = "'\"`"
 
 
 def _name(text: str | None) -> str:
@@ -221,17 +240,22 @@ def _name(text: str | None) -> str:
 def shown_name(text: str) -> str:
     """The name without what Java puts around it; empty for the words that mean none."""
     wrapped = _OPTIONAL.match(text)
-    return wrapped[1] if wrapped else "" if text in _NONE else text
+    if wrapped:
+        return wrapped[1]
+    if len(text) > 2 and text[0] in _QUOTES and text[-1] == text[0]:
+        text = text[1:-1]
+    return "" if text in _NONE else text
 
 
 def with_names(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
-    if _KEYS.isdisjoint(fields):
+    named = [key for key in NAMES if fields.get(key)]
+    if not named:
         return about
-    found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
+    found = {key: shown_name(str(fields[key])) for key in named}
     if about.library == JAVA:
         found = {key: text for key, text in found.items() if not getattr(about, key)}
-    if _CLASS.search(found.get("group", "")):
+    if _NO_GROUP.search(found.get("group", "")):
         del found["group"]
     news = {key: text for key, text in found.items() if text and text != getattr(about, key)}
     return evolve(about, **news) if news else about

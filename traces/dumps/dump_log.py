@@ -32,12 +32,18 @@ NEEDLES = (
     b"::NULL",
     b"::null",
     b'{"key":{"',
+    b"key: offset::",
+    b"key: metadata::",
+    b"key: offset_commit::",
+    b"key: group_metadata::",
 )
 MARKS = (b"keySize: ", b"keysize: ", b"baseOffset: ", b"/0000000000", b"\\0000000000")
 """The content of lines of kafka-dump-log.sh: a record, a batch, or the name of a segment."""
 _DUMPED = re.compile(r"\s*Dumping (?P<path>.*?)\s*\Z")
 _BATCH = re.compile(r"\s*baseOffset: (?P<base>\d{1,19}) lastOffset: (?P<last>\d{1,19})\b")
 _ENTRY = re.compile(r"\s*(?:\| )?(?:offset: (?P<offset>\d{1,19})\b)")
+_CUT = re.compile(r"\bkey: (?:offset|metadata|offset_commit|group_metadata)::")
+"""The key of a record whose beginning was cut off."""
 _TIME = re.compile(r"\b(?:CreateTime|LogAppendTime): (?P<time>\d{1,15})\b")
 _PRODUCER = re.compile(r"\bproducerId: (?P<id>\d{1,19})\b")
 _MARKER = re.compile(r"\bendTxnMarker: (?P<what>\w+)")
@@ -103,7 +109,12 @@ class DumpLog(Log):
         entry = _ENTRY.match(line)
         found: Record | None
         if entry is None:
-            yield from self._of_consumer(place, line)
+            cut = _CUT.search(line)
+            if cut is None:
+                yield from self._of_consumer(place, line)
+            elif (found := _of_dump(place, line[cut.start() :])) is not None:
+                self.understood += 1
+                yield found
             return
         if "isTransactional: " in line:  # versions before 2.1 have no lines of batches
             self._batch(line)
@@ -203,6 +214,9 @@ def _of_dump(place: Fields, line: str) -> Record | None:
         if key.startswith("group_metadata::group="):
             name = key.removeprefix("group_metadata::group=")
             return texts.generation(place, name, _json(value))
+        if key.startswith("metadata::"):
+            name = key.removeprefix("metadata::").strip()
+            return texts.old_generation(place, name, value.strip())
         return texts.commit(place, key.strip(), value.strip())
     key_fields, end = _decoded(told, 0)
     at = told.find("payload: ", end)

@@ -114,6 +114,33 @@ def generation(place: Fields, group: str, value: Any) -> Record:
     )
 
 
+_OLD_GENERATION = re.compile(
+    r"(?P<type>[^:]{0,200}):(?P<protocol>[^:{}]{0,200}):(?P<generation>-?\d{1,9}):(?P<shares>\{.*)",
+    re.DOTALL,
+)
+
+
+def old_generation(place: Fields, group: str, value: str) -> Record:
+    """`metadata::g` with its value `consumer:range:5:{m=[t-0]}` (0.9 to 0.11). Raises
+    `RecordNotUnderstood` if it is damaged.
+    """
+    if value in DELETED:
+        return Tombstone(**place, group=group)
+    told = _OLD_GENERATION.fullmatch(value)
+    if told is None:
+        raise RecordNotUnderstood("the group is damaged")
+    protocol = told["protocol"]
+    return generation(
+        place,
+        group,
+        {
+            "protocol": "" if protocol == "null" else protocol,
+            "generationId": int(told["generation"]),
+            "assignment": told["shares"],
+        },
+    )
+
+
 def formatter_record(place: Fields, line: str) -> Record | None:
     """A line of a console consumer with a formatter: `[g,t,0]::OffsetAndMetadata(offset=5, ...)` or
     `g::GroupMetadata(groupId=g, generation=1, ...)`; None if it is none. Raises

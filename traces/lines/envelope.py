@@ -138,7 +138,7 @@ class CoordinatorSentence:
     partition: int | None = None
 
 
-_MARKER = re.compile(
+MARKER = re.compile(
     r"\[GroupCoordinator (?:(?P<scala>\d{1,10})\]: |id=(?P<java>\d{1,10})(?: topic=\S{1,249}"
     r" partition=(?P<partition>\d{1,10}))?\] )"
     r"|\[GroupMetadataManager brokerId=(?P<manager>\d{1,10})\]:? "
@@ -156,7 +156,7 @@ def coordinator_sentence(line: str) -> CoordinatorSentence | None:
     """The coordinator's sentence in a line, or None if no coordinator wrote it."""
     wrapped = unwrap(line)
     text = wrapped.line
-    marker = _MARKER.search(text)
+    marker = MARKER.search(text)
     if marker is not None:
         start, before = marker.end(), text[: marker.start()]
         java = marker["java"] is not None

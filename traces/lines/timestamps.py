@@ -26,6 +26,8 @@ FIRST_DATED = (date(1980, 1, 1).toordinal() - _EPOCH) * _DAY
 _FIRST_YEARLESS = (date(_YEARLESS, 1, 1).toordinal() - _EPOCH) * _DAY
 BACKWARDS = 6 * _HOUR
 """A time of day that is earlier than the one before it by more than this is of the next day."""
+ZONE_MS = 15 * 60_000
+"""Clocks of different zones differ by this at least."""
 THREADS = 60_000
 """Around midnight, a step back by less than this is of lines out of order."""
 
@@ -82,7 +84,16 @@ def _zone(text: str | None) -> int:
 
 
 # the stock pattern of Kafka's own log4j configuration: [2024-10-25 17:25:16,582] INFO
-_STOCK = re.compile(r"\[(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d{3})\] [A-Z]{4,5} ")
+_STOCK = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d):(\d\d),(\d{3})\] [A-Z]{4,5} ")
+
+
+@lru_cache(maxsize=1 << 10)
+def _minute(text: str) -> int | None:
+    """The beginning of the minute that is printed as `2024-10-25 17:25`."""
+    there = _stamp(text[:4], text[5:7], text[8:10], text[11:13], text[14:], "00")
+    return None if there is None else there.time
+
+
 # ISO 8601 and its relatives: 2024-10-25 17:25:16,582 · 2024-10-25T17:25:16.582+02:00 · 2024/10/25
 # 17:25:16.582 (Go)
 _ISO = re.compile(rf"(\d{{4}})[-/](\d\d)[-/](\d\d)[Tt _]{_CLOCK_PARTS}{_ZONE}")
@@ -184,8 +195,10 @@ def stamp(text: str) -> Stamp | None:
     """
     if not _DIGITS.search(text):
         return None
-    if stock := _STOCK.fullmatch(text):
-        return _stamp(*stock.groups())
+    if (stock := _STOCK.match(text)) and not _DIGITS.search(text, stock.end()):
+        minute, second = _minute(stock[1]), int(stock[2])
+        known = minute is not None and second <= 60
+        return Stamp((minute or 0) + second * 1000 + int(stock[3])) if known else None
     if text[:1] == "%" and (seconds := _LIBRDKAFKA.match(text)):
         return _unix(seconds)
     if iso := list(_ISO.finditer(text)):
@@ -223,6 +236,18 @@ class Clock:
             time = self._day(time) if time < _FIRST_YEARLESS else self._year(time)
         self.last = time
         return time
+
+    def beside(self, time: int | None) -> int | None:
+        """The time of the next line of a log in which several programs may write, some of them
+        dates: a line without one is of the day on which it is closest to the last line with one. If
+        it is far from it then, too, it tells the time of another zone, and gets that line's time.
+        """
+        if time is not None and time >= FIRST_DATED:
+            self.last = time
+        if time is None or time >= FIRST_DATED or self.last is None:
+            return time
+        ahead = (time - self.last + _DAY // 2) % _DAY - _DAY // 2
+        return self.last + ahead if abs(ahead) <= ZONE_MS else self.last
 
     def _day(self, time: int) -> int:
         assert self.last is not None

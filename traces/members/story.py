@@ -17,6 +17,7 @@ from groupcheck.traces.clients.partitions import End as Ending
 from groupcheck.traces.clients.partitions import Holdings, HoldingSpan, partitions_of
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
+from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.standing import Standing, Step
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, elapsed
@@ -381,26 +382,29 @@ class MemberStory:
         self._batch.add(str(part))
         self._batch_at = at
 
-    def shifted(self, ms: int) -> MemberStory:
-        """The same by a clock that is `ms` behind."""
-        if not ms:
+    def shifted(self, ms: int, dated: bool) -> MemberStory:
+        """The same by a clock that is `ms` behind. `dated`: its log prints dates, so times without
+        one are left out.
+        """
+        if not ms and not dated:
             return self
 
-        def shift(at: Moment | None) -> Moment | None:
-            return at if at is None or at.time is None else Moment(at.line, at.time - ms)
+        def by_clock(time: int | None) -> int | None:
+            return None if time is None or (dated and time < FIRST_DATED) else time - ms
+
+        def shift(at: Moment) -> Moment:
+            return Moment(at.line, by_clock(at.time))
 
         for r in self.rounds:
-            r.asked, r.joined, r.synced = shift(r.asked), shift(r.joined), shift(r.synced)
-        self.first, self.last = shift(self.first), shift(self.last)
-        self.ends = {id: evolve(e, at=shift(e.at) or e.at) for id, e in self.ends.items()}
-        self.joined = {id: shift(at) or at for id, at in self.joined.items()}
+            r.asked, r.joined, r.synced = (at and shift(at) for at in (r.asked, r.joined, r.synced))
+        self.first, self.last = (at and shift(at) for at in (self.first, self.last))
+        self.ends = {id: evolve(e, at=shift(e.at)) for id, e in self.ends.items()}
+        self.joined = {id: shift(at) for id, at in self.joined.items()}
         self.holdings.spans = [
-            evolve(s, since=s.since and s.since - ms, until=s.until and s.until - ms)
-            for s in self.holdings.spans
+            evolve(s, since=by_clock(s.since), until=by_clock(s.until)) for s in self.holdings.spans
         ]
         for held in self.holdings.now.values():
-            held.since = held.since and held.since - ms
-            held.until = held.until and held.until - ms
+            held.since, held.until = by_clock(held.since), by_clock(held.until)
         return self
 
     def owned(self) -> list[Owned]:

@@ -53,6 +53,15 @@ class Taking:
     aborted: bool = False
 
 
+def reported(told: int, coming: int, scope: ConsumerScope) -> int:
+    """What a member that does better than Kafka's says that it owns, beside what it has taken: what
+    it consumes or is told to (K1), and what it may take before the heartbeat arrives (K1').
+    """
+    if scope.k1 == AS_KAFKA:
+        return 0
+    return told if scope.k1_prime == AS_KAFKA else told | coming
+
+
 @frozen
 class Client:
     """A process."""
@@ -89,22 +98,13 @@ class Client:
         if self.state == Member.JOINING:
             return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=self.subscribed)
         owned = self.current if self.full or not self.said else None
-        if owned is not None and scope.k1 != AS_KAFKA:
-            owned |= self.reported(scope)
+        if owned is not None:
+            taking = self.taking
+            share = taking.share if taking is not None and not taking.aborted else 0
+            told = self.holds | (share if taking is not None and taking.assigns else 0)
+            owned |= reported(told, share | (0 if self.done else self.target), scope)
         topics = self.subscribed if self.full or not self.told else None
         return Request(Kind.BEAT, tag, owned, self.full, topics)
-
-    def reported(self, scope: ConsumerScope) -> int:
-        """What a member that does better than Kafka's says that it owns, beside what it has taken:
-        what it consumes or is just taking; and (K1') what it may take before the heartbeat arrives.
-        """
-        taking = self.taking if self.taking is not None and not self.taking.aborted else None
-        owned = self.holds
-        if taking is not None and taking.assigns:
-            owned |= taking.share
-        if scope.k1_prime != AS_KAFKA:
-            owned |= (0 if self.done else self.target) | (taking.share if taking else 0)
-        return owned
 
     def heartbeat_sent(self) -> Client:
         """It has sent one."""

@@ -11,15 +11,18 @@ from groupcheck.model.protocol.consumer.client import (
     without_assignment,
 )
 from groupcheck.model.protocol.consumer.memory import Seat, order
-from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, idle
+from groupcheck.model.protocol.consumer.messages import (
+    Kind,
+    Link,
+    idle,
+    leave_of,
+    succeeded,
+    without_epoch,
+)
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 from groupcheck.model.protocol.faults import Budget
 
 Happened = tuple[Client, Link, Budget]
-
-
-def _last(link: Link) -> Request:
-    return Request(Kind.PARK if link.static else Kind.LEAVE)
 
 
 @rule(when=lambda budget: budget.allows("crash"))
@@ -46,7 +49,7 @@ def close_consumer(
     whose append fails.
     """
     if client.beats and idle(link):
-        last = but(link, lost=True, request=_last(link))
+        last = but(succeeded(link), lost=True, request=leave_of(link))
         left = budget.spend("close")
         yield "well", Client(), last, left
         if left.allows("append_failure"):
@@ -58,7 +61,8 @@ def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Happene
     """The application does not poll in time: the member leaves, and holds its partitions."""
     if client.beats and idle(link):
         stale = but(without_assignment(client, Member.STALE), holds=client.holds)
-        yield stale, but(link, lost=True, request=_last(link)), budget.spend("poll_timeout")
+        last = but(without_epoch(link), lost=True, request=leave_of(link))
+        yield stale, last, budget.spend("poll_timeout")
 
 
 @rule(when=lambda client: client.state == Member.STALE)

@@ -165,7 +165,8 @@ def reconcile_member(
         return
     request = link.request
     assert request is not None and seat is not None
-    seat = but(seat, asks=False)
+    resumes = seat.resumes
+    seat = but(seat, asks=False, resumes=False)
     new = reconciled(seat, request.owned, core.held, link.changed, scope.release)
     if not scope.assignment_epochs:
         new = but(new, fresh=0)
@@ -181,7 +182,10 @@ def reconcile_member(
     label = "kept"
     if wrote:
         label = "unrevoked" if new.state == State.UNREVOKED else "advanced"
-        link = retagged(link, new.previous in (Previous.ZERO, Previous.OLDER))
+        if seat.previous == Previous.NEW:
+            link = retagged(link, False) if resumes else gone(link)
+        else:
+            link = retagged(link, new.previous in (Previous.ZERO, Previous.OLDER))
     armed = Timer.ON if new.state == State.UNREVOKED else Timer.OFF
     told = request.kind == Kind.JOIN or request.full or new.assigned != seat.assigned
     new = but(new, session=True, rebalance=armed if wrote else seat.rebalance)
@@ -239,9 +243,10 @@ def leave_consumer_group(
         core = but(core, held=core.held & ~seat.revoking)
         stale = Timer.OFF if seat.rebalance == Timer.OFF else Timer.STALE
         parked = but(seat, parked=True, revoking=0, fresh=0, current=False, rebalance=stale)
+        parked = but(parked, resumes=seat.current)
         if scope.kafka_20641 == MENDED and seat.state == State.UNREVOKED:
             parked = but(parked, state=State.STABLE)
-        yield "parked", core, parked, _answered(gone(link), Answer(), scope)
+        yield "parked", core, parked, _answered(link, Answer(), scope)
 
 
 @urgent(when=lambda seat: seat is not None and seat.unresolved)

@@ -19,9 +19,9 @@ from enum import Enum
 from attrs import frozen
 
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.consumer.client import BEATS, Member
+from groupcheck.model.protocol.consumer.client import BEATS, Member, reported
 from groupcheck.model.protocol.consumer.messages import Kind, Request, Tag
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED, ConsumerScope
+from groupcheck.model.protocol.consumer.scope import MENDED, ConsumerScope
 
 IN_GROUP = (*BEATS, Member.PREPARE_LEAVING)
 
@@ -131,6 +131,11 @@ class JavaMember:
         return self.leaving or self.takes
 
     @property
+    def closing(self) -> bool:
+        """Is its application in the callback of close()?"""
+        return self.running is not None and self.running.calls == Calls.CLOSING
+
+    @property
     def holds(self) -> int:
         """The partitions that it consumes."""
         revoked = 0
@@ -151,26 +156,18 @@ class JavaMember:
         if self.state == Member.JOINING:
             kind, known = (Kind.BEAT, tag) if self.adopted else (Kind.JOIN, Tag.OLD)
             return Request(kind, known, 0, True, self.subscribed, pattern=self.pattern or None)
-        owned = None if self.said else self.current | self._reported(scope)
+        owned = None
+        if not self.said:
+            taking = None if self.aborted else self.taking
+            told, share = (self.holds, 0) if taking is None else (self.assigned, taking.share)
+            coming = share | (0 if self.done else self.target)
+            owned = self.current | reported(told, coming, scope)
         joins = self.state == Member.PREPARE_LEAVING and not self.adopted
         kind, known = (Kind.JOIN, Tag.OLD) if joins else (Kind.BEAT, tag)
         if self.told:
             return Request(kind, known, owned, self.full)
         pattern = self.pattern or None
         return Request(kind, known, owned, self.full, self.subscribed, pattern=pattern)
-
-    def _reported(self, scope: ConsumerScope) -> int:
-        """What a member that does better than Kafka's says that it owns, beside what it has taken:
-        what it consumes or is told to (K1), and what it may take before the heartbeat arrives
-        (K1').
-        """
-        if scope.k1 == AS_KAFKA:
-            return 0
-        taking = None if self.aborted else self.taking
-        owned = self.holds if taking is None else self.assigned
-        if scope.k1_prime == AS_KAFKA:
-            return owned
-        return owned | (0 if self.done else self.target) | (taking.share if taking else 0)
 
     def heartbeat_sent(self) -> JavaMember:
         """It has sent one (onHeartbeatRequestGenerated)."""

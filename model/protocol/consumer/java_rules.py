@@ -40,7 +40,15 @@ from groupcheck.model.protocol.consumer.java_member import (
     taken,
     unsubscribe_ends,
 )
-from groupcheck.model.protocol.consumer.messages import Answer, Kind, Link, Request, Tag
+from groupcheck.model.protocol.consumer.messages import (
+    Answer,
+    Link,
+    Request,
+    Tag,
+    leave_of,
+    succeeded,
+    without_epoch,
+)
 from groupcheck.model.protocol.consumer.scope import MENDED, ConsumerScope
 from groupcheck.model.protocol.faults import Budget
 
@@ -56,11 +64,6 @@ def waits_for_answer(link: Link) -> bool:
         for message in (link.out, link.back, *link.behind)
         if not (isinstance(message, Request) and message.unheard)
     )
-
-
-def leave_of(link: Link, *, unheard: bool) -> Request:
-    """The last heartbeat of a member."""
-    return Request(Kind.PARK if link.static else Kind.LEAVE, unheard=unheard)
 
 
 def _before(link: Link) -> Link:
@@ -212,14 +215,16 @@ def java_callback_returns(
 
 def _left(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaMember, Link]:
     gone = _gone(member)
-    return gone, sent(link, leave_of(link, unheard=False), scope) if gone.leaving else link
+    if not gone.leaving:
+        return gone, link
+    return gone, sent(without_epoch(link), leave_of(link), scope)
 
 
 def _closed(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaMember, Link]:
     """The process ends; another one takes its place. Nobody waits for answers."""
     out = link.out if link.out is None else evolve(link.out, unheard=True)
     behind = tuple(evolve(request, unheard=True) for request in link.behind)
-    link = but(link, tag=Tag.OLD, out=out, back=None, behind=behind)
+    link = but(succeeded(link), tag=Tag.OLD, out=out, back=None, behind=behind)
     if member.beats and member.known:
         return JavaMember(), sent(link, leave_of(link, unheard=True), scope)
     if link.static:
@@ -238,7 +243,7 @@ def java_heartbeat(
     if not waits_for_answer(link):
         request = client.heartbeat(link.tag, scope)
         if client.ended:
-            request = leave_of(link, unheard=False)
+            link, request = without_epoch(link), leave_of(link)
         yield client.heartbeat_sent(), sent(link, request, scope)
 
 
@@ -256,9 +261,9 @@ def commit_ends(client: JavaMember, scope: ConsumerScope) -> Iterator[JavaMember
     yield committed(client, scope)
 
 
-@rule(when=lambda client: not client.known)
+@rule(when=lambda client: not client.known and not client.closing)
 def find_coordinator(client: JavaMember) -> Iterator[JavaMember]:
-    """The member finds its coordinator."""
+    """The member finds its coordinator. One that closes does not look for it any more."""
     yield but(client, known=True)
 
 
@@ -332,7 +337,7 @@ def java_poll_timeout(
     application keeps its partitions until it polls.
     """
     if client.state in BEATS and client.known:
-        link = sent(_before(link), leave_of(link, unheard=True), scope)
+        link = sent(_before(without_epoch(link)), leave_of(link, unheard=True), scope)
         yield stale(client, scope), link, budget.spend("poll_timeout")
 
 

@@ -136,8 +136,10 @@ class Seat:
     assignor: str = ""
     # Of what is assigned or to be revoked: what it was given at the epoch that it has (KIP-1251).
     fresh: int = 0
-    # A static member that has left with epoch -2, and may come back.
+    # A static member that has left with epoch -2, and may come back; with the epoch that it had,
+    # if it was that of the target and no other target is made until then.
     parked: bool = False
+    resumes: bool = False
     # Its session timer is armed.
     session: bool = True
     rebalance: Timer = Timer.OFF

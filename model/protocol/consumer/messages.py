@@ -143,6 +143,26 @@ def retagged(link: Link, moved: bool) -> Link:
     )
 
 
+def leave_of(link: Link, *, unheard: bool = False) -> Request:
+    """The last heartbeat of a member."""
+    return Request(Kind.PARK if link.static else Kind.LEAVE, unheard=unheard)
+
+
+def without_epoch(link: Link) -> Link:
+    """A member sends its last heartbeat. It forgets its epoch, which its place keeps if it is a
+    static one's. (A dynamic one's means nothing once the heartbeat is handled.)
+    """
+    return but(link, tag=Tag.OLD) if link.static else link
+
+
+def succeeded(link: Link) -> Link:
+    """The process closes. Another one, with a member id of its own, takes its place."""
+    late = link.late
+    if late is not None and link.static:
+        late = evolve(late, other=True)
+    return but(without_epoch(link), late=late)
+
+
 def gone(link: Link) -> Link:
     """The record of the member is removed: no epoch that is on its way means anything."""
     return but(retagged(retagged(link, True), True), tag=Tag.OLD)

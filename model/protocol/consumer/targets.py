@@ -82,7 +82,7 @@ def give_target(
     key = key_of(seat, walk.at, scope)
     for share, rest in _shares(key, errand.shares):
         keeps = errand.fails and not seat.asks
-        given = seat if keeps else but(seat, target=share, current=False)
+        given = seat if keeps else but(seat, target=share, current=False, resumes=False)
         yield walk.passed(but(errand, shares=rest), scope.members), given
 
 

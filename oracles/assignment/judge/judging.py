@@ -32,6 +32,7 @@ from groupcheck.oracles.assignment.solve.solving import solve
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 from groupcheck.oracles.kafka.values import by_topic
 from groupcheck.oracles.show.json_schemas import document
+from groupcheck.traces.phrases import plural
 
 Progress = Callable[[str], None]
 """Told what is done next."""
@@ -39,9 +40,9 @@ Progress = Callable[[str], None]
 SCHEMA = "groupcheck.assign/1"
 RIGHT: Final = "right"
 WRONG: Final = "wrong"
-NO_OPTIMUM = (
-    'Kafka\'s sticky promises no optimum for such a group ("promises" can ask for the fewest moves)'
-)
+NO_OPTIMUM = "Kafka's sticky promises no optimum for such a group"
+BY_CLAIMS = ("sticky", "cooperative-sticky", "uniform")
+"""Assignors that read claims, so that partitions should not move without need."""
 # The right answer of these is the one with the fewest moves; of the others it is their own answer.
 BY_OPTIMUM = (None, "sticky", "cooperative-sticky")
 
@@ -174,11 +175,8 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
                 less = _price(question, case, right.assigned)
                 notes.append(f"it costs {_number(costs)}, and {_number(less)} would do")
     moves = None if assigned is None else moved(case, names)
-    no_optimum = (
-        question.assignor == "sticky" and question.promises is None and "fewest moves" not in names
-    )
-    if no_optimum and moves and len(moves) > best.moves:
-        notes.append(f"{len(moves)} moves where {best.moves} would do is not wrong: {NO_OPTIMUM}")
+    if moves and len(moves) > best.moves and not violations:
+        notes.extend(_of_moves(question, case, names, len(moves)))
     return Judged(
         question,
         assigned,
@@ -191,6 +189,26 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
         tuple(notes),
         time.perf_counter() - began,
     )
+
+
+REFUSE_MOVES = ("sticks", "fewest moves", "balanced in topics")
+"""Promises that an assignment breaks which moves more than it must, or moves without need."""
+
+
+def _of_moves(question: Question, case: Case, names: tuple[str, ...], moves: int) -> Iterator[str]:
+    """Says of an assignment that is right which promises, if they were asked, would refuse it."""
+    if question.assignor not in BY_CLAIMS or question.promises is not None:
+        return
+    best = case.best.moves
+    said = f"{moves} moves where {best} would do is not wrong"
+    if not best:
+        them = f"{plural(moves, 'partition')} {'moves' if moves == 1 else 'move'}"
+        said = f"the claims are balanced as they are, and {them}: that is not wrong"
+    why = f": {NO_OPTIMUM}" if question.assignor == "sticky" else ""
+    asked = [name for name in REFUSE_MOVES if name not in names]
+    refuse = [name for name, found in judged(case, asked) if found]
+    would = f'; "promises" with {" or ".join(refuse)} would refuse it' if refuse else ""
+    yield f"{said}{why}{would}"
 
 
 @frozen

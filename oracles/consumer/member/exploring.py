@@ -13,7 +13,7 @@ from attrs import frozen
 
 from groupcheck.oracles.consumer.facts import unlike
 from groupcheck.oracles.consumer.levels import breadth_first
-from groupcheck.oracles.consumer.member.facts import Facts, of_kafka, of_model
+from groupcheck.oracles.consumer.member.facts import CLOSED, Facts, of_kafka, of_model
 from groupcheck.oracles.consumer.member.rows import Command, MemberRow, MemberRows, State
 from groupcheck.oracles.kafka.async_member import AsyncSchedule, AsyncTranscript
 from groupcheck.oracles.kafka.driver import Driver
@@ -68,7 +68,9 @@ def explore(rows: MemberRows, driver: Driver, most: int | None = None) -> Iterat
         state=lambda place: place.state,
         rows=rows.of,
         execute=partial(_executed, rows, driver),
-        onward=lambda row: None if row.same is None else Place(row.row.after, row.commands),
+        onward=lambda row: (
+            None if row.differs or row.row.closes else Place(row.row.after, row.commands)
+        ),
         most=most,
     )
 
@@ -85,9 +87,21 @@ def _executed(
         )
 
     for (place, row, commands), result in answered(run, told):
-        client, link = row.after
-        expected = of_model(client, link, rows.scope)
-        yield Compared(place, row, commands, expected, _facts(result, row, rows))
+        yield Compared(place, row, commands, _expected(row, rows), _facts(result, row, rows))
+
+
+def _expected(row: MemberRow, rows: MemberRows) -> Facts:
+    client, link = row.after
+    if not row.closes:
+        return of_model(client, link, rows.scope)
+    if not (row.client.beats and row.client.known):
+        # It leaves without a word. In the model all that is on its way goes with it.
+        link = row.before[1]
+    return _closed(of_model(client, link, rows.scope))
+
+
+def _closed(facts: Facts) -> dict[str, Any]:
+    return {name: facts[name] for name in CLOSED}
 
 
 def _quiet(command: Command) -> Command:
@@ -99,4 +113,5 @@ def _facts(result: AsyncTranscript | Lost, row: MemberRow, rows: MemberRows) -> 
         return {"driver": result.reason.partition("\n")[0]}
     if result.refused:
         return {"driver": result.refused}
-    return of_kafka(result.replies[-1], row.after[0], rows.scope)
+    found = of_kafka(result.replies[-1], row.after[0], rows.scope)
+    return _closed(found) if row.closes else found

@@ -17,7 +17,12 @@ CALLED = {
     Calls.ASSIGNED: "assigned",
     Calls.LOST: "lost",
     Calls.LEAVING: "revoked",
+    Calls.CLOSING: "revoked",
 }
+# Where onPartitionsLost is not told from onPartitionsRevoked.
+FOLDS = (Calls.LEAVING, Calls.CLOSING)
+# What is left to compare when close() has given up everything.
+CLOSED = ("assigned", "awaiting", "callback", "paused", "requests", "topics")
 METHODS = {"ON_PARTITIONS_REVOKED": "revoked", "ON_PARTITIONS_LOST": "lost"}
 KINDS = {0: Kind.JOIN, -1: Kind.LEAVE, PARKED: Kind.PARK}
 IN_CALLBACK = ("revoked", "assigned", "lost")
@@ -60,12 +65,12 @@ def _request(request: Request, scope: ConsumerScope) -> list[Any]:
 
 def of_kafka(look: Told, client: JavaMember, scope: ConsumerScope) -> dict[str, Any]:
     """Kafka's member as facts. `client`: the model's, which does not tell onPartitionsLost in
-    unsubscribe() from onPartitionsRevoked there.
+    unsubscribe() and close() from onPartitionsRevoked there.
     """
     asked = [event for event in look["asked"] if event["type"] != "ERROR"]
     leaves = [event.calls == Calls.LEAVING for event in client.waiting]
     leaves += [False] * (len(asked) - len(leaves))
-    runs = client.running is not None and client.running.calls == Calls.LEAVING
+    runs = client.running is not None and client.running.calls in FOLDS
     current, target = look["current"], look["target"]
     same = current == target
     local = current is not None and target is not None

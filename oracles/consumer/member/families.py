@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import frozen
-
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations import Mutation
@@ -15,51 +13,40 @@ from groupcheck.model.protocol.consumer.java_rules import JAVA_RULES, java_hears
 from groupcheck.model.protocol.consumer.rules import spec
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.oracles.consumer.comparing import ConsumerConformance, RowFamily, tallied
+from groupcheck.oracles.consumer.families import Family
 from groupcheck.oracles.consumer.member.exploring import explore
-from groupcheck.oracles.consumer.member.rows import READINGS, MemberRows, known_outcomes
+from groupcheck.oracles.consumer.member.rows import FAULTS, READINGS, MemberRows, known_outcomes
 from groupcheck.oracles.kafka.driver import Driver
 
 FIRST = 10_000  # rows of a family that has too many to execute all
 MEMBER_RULES = (*JAVA_RULES, java_hears)
 
 
-@frozen
-class MemberFamily:
-    """A scope."""
-
-    name: str
-    # Fields of the scope.
-    fields: Mapping[str, Any]
-    # Only so many rows, those of the shortest schedules first; None: all.
-    most: int | None = None
-
-    @property
-    def bound(self) -> str:
-        """What it is made of, in words."""
-        fields = ", ".join(f"{name} {value}" for name, value in self.fields.items())
-        first = f"; the first {self.most:,} rows" if self.most else ""
-        return f"{self.name}: {fields}{first}"
-
-    def scope(self, kafka: str) -> ConsumerScope:
-        """Its scope, with what Kafka does where it is weak."""
-        given: dict[str, Any] = {**READINGS, **self.fields}
-        return ConsumerScope(members=1, java=True, wire="explicit", kafka=kafka, **given)
+def of_members(name: str, fields: Mapping[str, Any], most: int | None = None) -> Family:
+    """A scope of one member."""
+    return Family(name, {"partitions": 1, **fields}, FAULTS, most)
 
 
 LISTENS, SILENT = {"callbacks": "phased"}, {"callbacks": "instant"}
-EVERY: tuple[MemberFamily, ...] = (
-    MemberFamily("no listener", {"partitions": 2, **SILENT}),
-    MemberFamily("listener", {"partitions": 1, **LISTENS}, FIRST),
-    MemberFamily("two partitions", {"partitions": 2, **LISTENS}, FIRST),
-    MemberFamily("unresolved topic", {"topics": 2, "partitions": 1, **SILENT}),
-    MemberFamily("listener of two topics", {"topics": 2, "partitions": 1, **LISTENS}, FIRST),
-    MemberFamily("static member", {"partitions": 1, "static_members": 1, **LISTENS}, FIRST),
+EVERY: tuple[Family, ...] = (
+    of_members("no listener", {"partitions": 2, **SILENT}),
+    of_members("listener", LISTENS, FIRST),
+    of_members("two partitions", {"partitions": 2, **LISTENS}, FIRST),
+    of_members("unresolved topic", {"topics": 2, **SILENT}),
+    of_members("listener of two topics", {"topics": 2, **LISTENS}, FIRST),
+    of_members("static member", {"static_members": 1, **LISTENS}, FIRST),
 )
 
 
-def rows_of(family: MemberFamily, kafka: str, bug: Mutation | None = None) -> MemberRows:
+def scope_of(family: Family, kafka: str) -> ConsumerScope:
+    """Its scope, with what Kafka does where it is weak."""
+    given: dict[str, Any] = {**READINGS, **family.fields}
+    return ConsumerScope(members=1, java=True, wire="explicit", kafka=kafka, **given)
+
+
+def rows_of(family: Family, kafka: str, bug: Mutation | None = None) -> MemberRows:
     """The member's rules with any answer. Raises `UserError` for a bug of the coordinator."""
-    scope = family.scope(kafka)
+    scope = scope_of(family, kafka)
     if bug is None:
         return MemberRows(scope, MEMBER_RULES)
     names = {rule.name for rule in MEMBER_RULES}
@@ -73,7 +60,7 @@ def rows_of(family: MemberFamily, kafka: str, bug: Mutation | None = None) -> Me
 
 
 def compare(
-    driver: Driver, kafka: str, families: tuple[MemberFamily, ...] = EVERY,
+    driver: Driver, kafka: str, families: tuple[Family, ...] = EVERY,
     bug: Mutation | None = None, **options: Any,
 ) -> ConsumerConformance:  # fmt: skip
     """Executes the rows of each family; `options` are those of `tallied`."""

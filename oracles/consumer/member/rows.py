@@ -24,7 +24,7 @@ from groupcheck.model.protocol.faults import Budget
 from groupcheck.oracles.consumer.facts import by_name, topics_of
 
 ANY = 99  # a fault that may happen may happen any number of times
-FAULTS = ("callback_failure", "poll_timeout", "unsubscribe")
+FAULTS = ("callback_failure", "close", "poll_timeout", "unsubscribe")
 READINGS: Mapping[str, Any] = {
     "k1": AS_KAFKA, "k1_prime": AS_KAFKA, "k16": AS_KAFKA, "k23": AS_KAFKA, "k25": AS_KAFKA,
 }  # fmt: skip
@@ -84,13 +84,11 @@ def application_subscribes_to_one(client: JavaMember, scope: ConsumerScope) -> I
 SURROUNDINGS = (anything_is_answered, connection_breaks)
 # Rules that no row executes, and no whole group -> why.
 APART: Mapping[str, str] = {
-    java_rules.application_closes.name: "close() is one call; rows and whole groups lack it.",
     java_rules.commit_ends.name: "A commit needs positions; rows and whole groups lack them.",
 }
 # Outcomes that no row has -> why.
 NEVER: Mapping[str, str] = {
     "application_polls:dropped": "A member that is mended does so.",
-    "java_callback_returns:closed": "No row executes close().",
 }
 
 
@@ -104,6 +102,11 @@ class MemberRow:
     after: State
     # The answer that the member hears, if it does.
     answer: Answer | None = None
+
+    @property
+    def closes(self) -> bool:
+        """Does close() give up everything, and leave? No row follows it."""
+        return self.fired[0].endswith(":closed")
 
     @property
     def client(self) -> JavaMember:
@@ -156,8 +159,32 @@ class MemberRows:
                 for chain, rest, _ in self._see.settle(after):
                     fired = (firing.name, *(f.name for f in chain))
                     row = MemberRow(place, fired, self._part(rest), answer)
-                    if one_at_a_time(row):
+                    if one_at_a_time(row) or adds_to_what_waits(row):
                         yield row
+        yield from self._in_one_go(place, tuple(state))
+
+    def _in_one_go(self, place: State, state: State) -> Iterator[MemberRow]:
+        """In unsubscribe() the application takes all that waits without a pause. Each callback but
+        the last one returns at once.
+        """
+        client: JavaMember = place[0]
+        if not client.leaving or len(client.waiting) < 1 + (client.running is None):
+            return
+        fired: tuple[str, ...] = ()
+        while client.waiting:
+            wanted = GOES_ON if client.running is None else RETURNS
+            steps = [
+                (firing.name, after)
+                for instance in self._see.ordinary
+                if instance.rule.name == wanted
+                for firing, after, _ in self._see.firings(instance, state)
+                if not firing.name.endswith(":failed")
+            ]
+            if not steps:
+                return
+            [(name, state)] = steps
+            fired, client = (*fired, name), state[self._at[0]]
+        yield MemberRow(place, fired, self._part(state))
 
     # -- the same for the real member
 
@@ -209,15 +236,8 @@ def _steps(rule_name: str, label: str, row: MemberRow, scope: ConsumerScope) -> 
     elif rule_name == java_rules.application_polls.name:
         yield {"op": "poll"}
         yield part("events")
-    elif rule_name == java_rules.unsubscribe_goes_on.name:
-        yield {"op": "return"}
-    elif rule_name == java_rules.java_callback_returns.name:
-        yield {"op": "return", "throws": label == "failed"}
-        yield part("events")
-        running = row.client.running
-        leaves = running is not None and running.calls == Calls.LEAVING
-        if leaves and row.client.state == Member.PREPARE_LEAVING:
-            yield from HEARTBEAT
+    elif rule_name in (GOES_ON, RETURNS):
+        yield from _goes_on(row, throws=label == "failed")
     elif rule_name == java_rules.java_heartbeat.name:
         yield {"op": "advance", "ms": INTERVAL_MS}
         yield from HEARTBEAT
@@ -239,6 +259,9 @@ def _steps(rule_name: str, label: str, row: MemberRow, scope: ConsumerScope) -> 
         yield {**part("events"), "hold": CALLBACKS}
         if label == "left":
             yield from HEARTBEAT
+    elif rule_name == java_rules.application_closes.name:
+        yield {"op": "close"}
+        yield from HEARTBEAT if row.closes else (part("events"),)
     elif rule_name == connection_breaks.name:
         yield {"op": "cut"}
         yield part("network")
@@ -246,6 +269,23 @@ def _steps(rule_name: str, label: str, row: MemberRow, scope: ConsumerScope) -> 
         assert rule_name == anything_is_answered.name, rule_name
         yield _answered(row, scope)
         yield part("network")
+
+
+def _goes_on(row: MemberRow, *, throws: bool) -> Iterator[Command]:
+    """The application goes on where it waits, in a callback or in unsubscribe()."""
+    if row.fired[0].startswith(GOES_ON):
+        yield {"op": "return"}
+    returned = [name for name in row.fired if name.startswith(RETURNS)]
+    yield from ({"op": "return", "throws": throws} for _ in returned)
+    if row.closes:
+        yield from HEARTBEAT if row.client.beats else ()
+    elif returned:
+        yield part("events")
+        running = row.client.running
+        leaves = running is not None and running.calls == Calls.LEAVING
+        leaves = leaves or f"{RETURNS}:left" in returned
+        if leaves and row.client.state == Member.PREPARE_LEAVING:
+            yield from HEARTBEAT
 
 
 def _answered(row: MemberRow, scope: ConsumerScope) -> Command:
@@ -271,6 +311,8 @@ def known_outcomes(rows: MemberRows) -> frozenset[str]:
     return rows.outcomes - lacks
 
 
+GOES_ON = java_rules.unsubscribe_goes_on.name
+RETURNS = java_rules.java_callback_returns.name
 UNSUBSCRIBES = java_rules.application_unsubscribes.name
 SUBSCRIBES_TO_ONE = application_subscribes_to_one.name
 
@@ -283,9 +325,15 @@ def part(of: str) -> Command:
 HEARTBEAT = (part("heartbeat"), part("send"))
 
 
+def adds_to_what_waits(row: MemberRow) -> bool:
+    """Does unsubscribe() begin while something waits, so that it takes more than that?"""
+    few = len(row.after[1].behind) <= MOST_BEHIND
+    return few and row.fired[0].startswith(UNSUBSCRIBES) and row.after[0].leaving is True
+
+
 def one_at_a_time(row: MemberRow) -> bool:
     """Can it be executed as one step? The application takes all that waits in one go. So
-    rows are only those with one event at most. Requests that pile up are cut off.
+    these are only those with one event at most. Requests that pile up are cut off.
     """
     rule_name = row.fired[0].partition(":")[0]
     client, after = row.client, row.after[0]

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -17,7 +18,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.broker.acts import checked
 from groupcheck.oracles.judge.broker.confirming import REPEATS, confirmed, outlives
 from groupcheck.oracles.judge.broker.exploring import Judging
-from groupcheck.oracles.judge.broker.judging import by_roots, judgement
+from groupcheck.oracles.judge.broker.judging import by_roots, judgement, toured
 from groupcheck.oracles.judge.broker.known import read as read_known
 from groupcheck.oracles.judge.broker.profiles import PROFILES, QUICK, Profile, limited
 from groupcheck.oracles.judge.broker.surroundings import SIZE, stated, target
@@ -45,7 +46,7 @@ LONGER_S = 60.0
 THREADS = 4  # and as many again for groups that wait
 SLOWER = 3  # so many times more, if rounds are waited for most of the time
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
-CONFIRMING = 10  # threads
+CONFIRMING = 16  # threads
 
 
 def broker(*, as_json: bool, junit: Path | None, html: Path | None, **options: Any) -> int:
@@ -93,8 +94,8 @@ def judged(
             judging.explore(profiles, whole * EXPLORING, threads, notify)
             first, others = by_roots(judging.ledger.found.values())
             ends, repeat = began + whole, partial(notify, "repeating")
-            confirmed(judging, first, ends + LONGER_S, more, repeat)
-            confirmed(judging, others, ends + LONGER_S, more, repeat, repeats=0)
+            until, tour = ends + LONGER_S, partial(toured, judging, profiles)
+            confirmed(judging, first, others, until, more, repeat, tour)
             if not judging.stopped.is_set():
                 outlives(judging)
         seconds = time.monotonic() - began
@@ -116,11 +117,17 @@ def progress_line(judging: Judging, doing: str, whole_s: float, seconds: float) 
 
 
 def fitting(some: Sequence[Profile], settings: Mapping[str, str]) -> list[Profile]:
-    """The profiles whose members fit into a group of this broker; and a group that is filled, where
-    the broker bounds groups to a few members.
+    """The profiles whose members fit into a group of this broker, which some fill; and a group for
+    which there is one process more, where the broker bounds groups to a few members.
     """
     size = int(settings.get(SIZE, "0"))
-    found = [profile for profile in some if not size or profile.members <= size]
+    found = [
+        evolve(profile, settings={**profile.settings, "max_size": str(size)})
+        if profile.members == size
+        else profile
+        for profile in some
+        if not size or profile.members <= size
+    ]
     return [*found, *([limited(size)] if 0 < size <= LARGEST_GROUP else [])]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 
 from attrs import evolve
 
@@ -13,7 +15,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import fields_of, versions_of
 from groupcheck.oracles.judge.broker.differences import Difference
-from groupcheck.oracles.judge.broker.exploring import FAR, MOST, Judging
+from groupcheck.oracles.judge.broker.exploring import FAR, Judging
 from groupcheck.oracles.judge.broker.judging import root_of
 from groupcheck.oracles.judge.broker.kinds import ANY_GROUP, Edge, Way
 from groupcheck.oracles.judge.broker.ledger import Found
@@ -21,37 +23,45 @@ from groupcheck.oracles.judge.broker.profiles import ONE_STEP, Profile
 from groupcheck.oracles.judge.broker.refusals import LOOKS
 from groupcheck.oracles.judge.broker.surroundings import Asking
 from groupcheck.oracles.judge.broker.target import Pace
+from groupcheck.oracles.judge.broker.walk import Met
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.nearest import nearest
-from groupcheck.oracles.judge.report.schedules import Act
+from groupcheck.oracles.judge.report.schedules import Act, Line
 from groupcheck.traces.messages.apis import Api, api
 
 REPEATS = 3
+AT_ONCE = 6  # schedules of one difference
+HEDGE_S = 0.3  # after which a schedule does not keep the next one waiting
+GONE = "the broker is gone"
 OUTLIVED_S = 8.0  # so long a broker may take to die of it; rounds end meanwhile
 SHORT = 8  # requests; a schedule that has no more is short
 WAYS = 3  # of the model to one kind of row that are tried, each with another outcome
-SHORTENINGS, SHORTENING_S, RENEWING_S = 40, 10.0, 5.0  # schedules that are tried to shorten one
+SHORTENING_S, RENEWING_S = 15.0, 5.0  # so long is tried to shorten one
 
 
 def confirmed(
     judging: Judging,
-    some: Sequence[Found],
+    first: Sequence[Found],
+    others: Sequence[Found],
     until: float,
     threads: int,
     tell: Callable[[], None],
-    repeats: int = REPEATS,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
-    """Confirms the differences in their order, but first those that wait for what does not come.
-    Those that are not begun in time are left. `repeats`: 0 for those of a root that has been tried.
+    """Confirms the `first` difference of each root, those before the others that wait for what does
+    not come; then makes schedules of the others short. Those that are not begun in time are left.
     """
-    tried = {root_of(one): one for one in judging.ledger.found.values() if one.again}
+    every = judging.ledger.found.values()
 
-    def one(found: Found) -> None:
+    def one(found: Found, repeats: int) -> None:
         if time.monotonic() < until and not judging.stopped.is_set():
-            confirm(judging, found, repeats, None if repeats else tried.get(root_of(found)))
+            like = (other for other in every if other.again and root_of(other) == root_of(found))
+            confirm(judging, found, repeats, None if repeats else next(like, None))
 
-    ordered = sorted(some, key=lambda one: "gets no answer" not in one.difference.detail)
-    judging.all([partial(one, found) for found in ordered], threads, tell)
+    ordered = sorted(first, key=lambda found: not found.difference.is_silence)
+    jobs = [partial(one, found, REPEATS) for found in ordered]
+    shorter = [partial(one, found, 0) for found in others]
+    judging.all([*jobs, meanwhile, *shorter], threads, tell)
 
 
 def confirm(
@@ -79,48 +89,104 @@ def _asks(found: Found) -> int:
 
 def _repeat(judging: Judging, found: Found, repeats: int) -> None:
     found.repeated = found.again = 0
-    for _ in range(repeats):
-        if judging.stopped.is_set():
-            return
+    for shown in _carried_out(judging, found, [found.acts] * repeats):
         found.repeated += 1
-        found.again += bool(_shows(judging, found, found.acts))
+        if shown is not None:
+            found.again += 1
+            _keep(found, shown)
 
 
-def _shows(judging: Judging, found: Found, acts: Sequence[Act], pace: Pace | None = None) -> bool:
-    """Does the schedule show the difference? Then its transcript is kept."""
-    walk = judging.again(found.profile, acts, pace)
-    for difference, some, lines in walk.met.differences:
-        if difference == found.difference:
-            found.difference, found.acts, found.lines = difference, some, lines
-            return True
-    return False
+Shown = tuple[Difference, tuple[Act, ...], tuple[Line, ...]]  # with its schedule and its transcript
+
+
+def _keep(found: Found, shown: Shown) -> None:
+    found.difference, found.acts, found.lines = shown
+
+
+def _shows(
+    judging: Judging,
+    found: Found,
+    acts: Sequence[Act],
+    pace: Pace | None = None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Shown | None:
+    """The difference, if the schedule shows it."""
+    walk = judging.again(found.profile, acts, pace, is_over)
+    some = walk.met.differences
+    return next((shown for shown in some if shown[0] == found.difference), None)
+
+
+def _carried_out(
+    judging: Judging,
+    found: Found,
+    some: Iterable[Sequence[Act]],
+    pace: Pace | None = None,
+    *,
+    until_shown: bool = False,
+) -> list[Shown | None]:
+    """What each schedule shows, in their order. Most of their time is spent waiting: one that takes
+    long does not keep the next one waiting. `until_shown`: up to the first that shows it.
+    """
+    enough, left = threading.Event(), iter(some)
+    running: list[Future[Shown | None]] = []
+
+    def is_over() -> bool:
+        return enough.is_set() or judging.stopped.is_set()
+
+    def ended() -> list[Shown | None]:
+        return [one.result() for one in takewhile(Future.done, running)]
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            while not (until_shown and any(ended())) and not judging.stopped.is_set():
+                acts = next(left, None) if len(running) - len(ended()) < AT_ONCE else None
+                if acts is not None:
+                    job = pool.submit(_shows, judging, found, acts, pace, is_over)
+                    running.append(job)
+                    wait([job], HEDGE_S)
+                elif len(ended()) == len(running):
+                    break
+                else:
+                    wait([one for one in running if not one.done()], HEDGE_S, FIRST_COMPLETED)
+        finally:
+            enough.set()
+    return [] if judging.stopped.is_set() else ended()
 
 
 def outlives(judging: Judging) -> None:
     """Sends what a broker may not outlive. Nothing can be tried on it afterwards."""
-    target = judging.target
+    ledger, some = judging.ledger, list[Found]()
+    ends, acts, lines = time.monotonic(), list[Act](), list[Line]()
+    for act in _harsh(judging):
+        ends = time.monotonic() + OUTLIVED_S
+        walk = judging.again(ONE_STEP, [act])
+        ledger.note(ONE_STEP, walk.met)
+        some += [ledger.found[difference] for difference, _, _ in walk.met.differences]
+        acts += walk.acts
+        lines += [evolve(line, number=len(acts)) for line in walk.transcript.lines]
+        if walk.met.differences and not _answers(judging):
+            break
+    if some and _ends(judging, ends):
+        kind, allowed = some[-1].difference.kind, ("a broker that goes on",)
+        gone = Difference(kind, allowed, GONE, ("goes_on",))
+        ledger.note(ONE_STEP, Met(differences=[(gone, tuple(acts), tuple(lines))]))
+        for found in (*some, ledger.found[gone]):
+            found.is_final = True
+        return
+    for found in some:
+        _repeat(judging, found, REPEATS)
+
+
+def _harsh(judging: Judging) -> Iterator[Act]:
+    """The questions that come last, in the oldest and the newest version."""
     for look in [one for one in LOOKS.values() if one.is_harsh]:
-        spoken = look.versions(target.announced.get(look.api.key, range(0)))
+        spoken = look.versions(judging.target.announced.get(look.api.key, range(0)))
         for version in dict.fromkeys([*spoken[:1], *spoken[-1:]]):
-            walk = judging.again(ONE_STEP, [Act("look", look.name, -1, version)])
-            is_gone = bool(walk.met.differences) and _ends(judging)
-            if is_gone:
-                kind = look.kind(walk.worlds[0])
-                allowed, rules = ("a broker that goes on",), ("goes_on",)
-                walk.note(Difference(kind, allowed, "the broker is gone", rules))
-            judging.ledger.note(ONE_STEP, walk.met)
-            for difference, _, _ in walk.met.differences:
-                found = judging.ledger.found[difference]
-                found.is_final = is_gone
-                if not is_gone:
-                    _repeat(judging, found, REPEATS)
-            if is_gone:
-                return
+            yield Act("look", look.name, -1, version)
 
 
-def _ends(judging: Judging) -> bool:
+def _ends(judging: Judging, until: float) -> bool:
     """Does the broker end within the time that it may take for it?"""
-    until = time.monotonic() + OUTLIVED_S
     while is_there := _answers(judging):
         if time.monotonic() >= until:
             break
@@ -145,18 +211,34 @@ def _short_way(judging: Judging, found: Found, like: Found | None) -> bool:
     that is like it; False if none shows the difference. `needs` are the old versions of the last
     step that it takes.
     """
-    last, pace = found.acts[-1], judging.pace(MOST)
+    last = found.acts[-1]
     newest = evolve(last, version=_newest(judging, found.profile, last))
     others = [[*like.acts[:-1], last]] if like and len(like.acts) < len(found.acts) else []
-    for acts in chain(_ways(judging, found), others):
-        for end in dict.fromkeys((evolve(acts[-1], version=newest.version), acts[-1])):
-            if judging.stopped.is_set():
-                return False
-            if _shows(judging, found, [*acts[:-1], end], pace):
-                is_old = end.kind != "wait" and end.version < newest.version
-                found.needs = (f"{end.api} v{end.version}",) if is_old else ()
-                return True
-    return False
+    tried = list[Sequence[Act]]()
+
+    def some() -> Iterator[Sequence[Act]]:
+        for acts in chain(_ways(judging, found), others):
+            for end in dict.fromkeys((evolve(acts[-1], version=newest.version), acts[-1])):
+                tried.append([*acts[:-1], end])
+                yield tried[-1]
+
+    at = _first(judging, found, some())
+    if at is None:
+        return False
+    end = tried[at][-1]
+    is_old = end.kind != "wait" and end.version < newest.version
+    found.needs = (f"{end.api} v{end.version}",) if is_old else ()
+    return True
+
+
+def _first(judging: Judging, found: Found, some: Iterable[Sequence[Act]]) -> int | None:
+    """The place of the first schedule that shows the difference, which is kept."""
+    every = _carried_out(judging, found, some, judging.haste(), until_shown=True)
+    for at, shown in enumerate(every):
+        if shown is not None:
+            _keep(found, shown)
+            return at
+    return None
 
 
 def _ways(judging: Judging, found: Found) -> Iterator[list[Act]]:
@@ -213,21 +295,21 @@ def _acts(judging: Judging, profile: Profile, way: Sequence[Way]) -> Iterator[Ac
 
 
 def _shorten(judging: Judging, found: Found) -> None:
-    """Leaves out steps as long as the difference shows, first many at once, then one by one."""
-    tries, many = 0, max(1, len(found.acts) // 2)
-    until = time.monotonic() + SHORTENING_S
+    """Leaves out steps as long as the difference shows, first many at once, then one by one, until
+    none can be left out.
+    """
+    many, until = max(1, len(found.acts) // 2), time.monotonic() + SHORTENING_S
     while True:
-        at = 0
+        at, before = 0, len(found.acts)
         while at < len(found.acts) - 1:
-            late = time.monotonic() > until or judging.stopped.is_set()
-            if tries == SHORTENINGS or late:
+            if time.monotonic() > until or judging.stopped.is_set():
                 return
-            tries += 1
-            end = min(at + many, len(found.acts) - 1)
-            fewer = [*found.acts[:at], *found.acts[end:]]
-            if not _shows(judging, found, fewer, judging.pace(MOST)):
-                at += many
-        if many == 1:
+            last = len(found.acts) - 1
+            places = range(at, last, many)[:AT_ONCE]
+            some = ([*found.acts[:k], *found.acts[min(k + many, last) :]] for k in places)
+            place = _first(judging, found, list(some))
+            at = places[-1] + many if place is None else places[place]
+        if many == 1 and len(found.acts) == before:
             return
         many = max(1, many // 2)
 
@@ -237,14 +319,17 @@ def _renew(judging: Judging, found: Found) -> None:
     be what it needs.
     """
     until, needs = time.monotonic() + RENEWING_S, []
-    for at, act in enumerate(found.acts):
-        newer = _newest(judging, found.profile, act)
-        if act.kind == "wait" or act.version >= newer:
-            continue
+    newer = [max(act.version, _newest(judging, found.profile, act)) for act in found.acts]
+    old = [k for k, act in enumerate(found.acts) if act.kind != "wait" and act.version < newer[k]]
+    newest = [evolve(act, version=newer[k]) for k, act in enumerate(found.acts)]
+    if not old or _first(judging, found, [newest]) is not None:
+        return
+    for at in old:
+        act = found.acts[at]
         if time.monotonic() > until or judging.stopped.is_set():
             return
-        acts = [*found.acts[:at], evolve(act, version=newer), *found.acts[at + 1 :]]
-        if not _shows(judging, found, acts, judging.pace(MOST)):
+        acts = [*found.acts[:at], evolve(act, version=newer[at]), *found.acts[at + 1 :]]
+        if _first(judging, found, [acts]) is None:
             needs.append(f"{act.api} v{act.version}")
     if needs:
         found.needs = tuple(dict.fromkeys(needs))

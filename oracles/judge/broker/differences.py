@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from attrs import field, frozen
@@ -12,8 +11,11 @@ from groupcheck.model.protocol.codes import UNKNOWN_TOPIC_OR_PARTITION, name_of
 from groupcheck.oracles.judge.broker.kinds import Kind
 from groupcheck.oracles.judge.following.worlds import (
     CLOSED,
+    GENERATIONS,
+    UNANSWERED,
     UNREADABLE,
     End,
+    Problem,
     code_of,
     problems,
     seen,
@@ -33,6 +35,8 @@ class Difference:
     rules: tuple[str, ...]
     # More about it.
     detail: str = field(default="", eq=False)
+    # An answer that must come has not come.
+    is_silence: bool = field(default=False, eq=False)
 
 
 # The row with which a group is made.
@@ -64,13 +68,15 @@ def compared(
     allowed = sorted({in_words(codes_of(way), number) for way in ways})
     came = {n: seen(answer)[0] for n, answer in answers.items()}
     got = in_words(came, number)
-    near = min((problems(way, answers) for way in ways), key=len, default=["no such step"])
+    nothing = [Problem("", "no such step")]
+    near = min((problems(way, answers) for way in ways), key=len, default=nothing)
+    about = {problem.about for problem in near}
     if got in allowed:
-        said = {re.sub(r"^request \d+: (\w+) .*", r"\1", p) for p in near}
-        got += f" [{', '.join(sorted(said))}]"
+        got += f" [{', '.join(sorted(about))}]"
     whys = [a.why for a in answers.values() if isinstance(a, Closed)]
-    found = rules or broken(kind.name, ways, came, number, near)
-    return Difference(kind, tuple(allowed), got, found, "; ".join([*near, *whys]))
+    found = rules or broken(kind.name, ways, came, number, about)
+    detail = "; ".join([*map(str, near), *whys])
+    return Difference(kind, tuple(allowed), got, found, detail, UNANSWERED in about)
 
 
 def not_answered(kind: Kind, answers: Mapping[int, Answered], number: int) -> Difference:
@@ -81,7 +87,7 @@ def not_answered(kind: Kind, answers: Mapping[int, Answered], number: int) -> Di
     names = {UNREADABLE: "schema", CLOSED: "connection"}
     rule = "every_answer" if code is None else names.get(code, "round_waits")
     whys = "; ".join(a.why for a in answers.values() if isinstance(a, Closed))
-    return Difference(kind, ("an answer",), got, (rule,), whys)
+    return Difference(kind, ("an answer",), got, (rule,), whys, code is None)
 
 
 def not_refused(kind: Kind, code: int, answer: Mapping[str, Any], rule: str) -> Difference:
@@ -126,6 +132,19 @@ CODE_RULE = {
 }
 
 
+# What is wrong -> the rule that it breaks, if nothing else is wrong before it.
+WRONG_RULE = {
+    "generationId": "generations_grow",
+    GENERATIONS: "generations_grow",
+    "members": "members_told",
+    "leader": "members_told",
+    "memberId": "members_told",
+    "protocolName": "members_told",
+    "skipAssignment": "members_told",
+    "assignment": "plan_delivered",
+}
+
+
 def rules_of(api: str, waits: bool) -> tuple[str, ...]:
     """The rules that a request of this API tries."""
     more = {
@@ -137,9 +156,9 @@ def rules_of(api: str, waits: bool) -> tuple[str, ...]:
 
 
 def broken(
-    api: str, ways: Sequence[End], came: Mapping[int, int], number: int, near: Sequence[str]
+    api: str, ways: Sequence[End], came: Mapping[int, int], number: int, about: Set[str]
 ) -> tuple[str, ...]:
-    """The rules that a difference breaks."""
+    """The rules that a difference breaks. `about`: what is wrong (`Problem.about`)."""
     found: dict[str, None] = {}
     due = [way for way in ways if number in codes_of(way)]
     if UNREADABLE in came.values():
@@ -157,21 +176,8 @@ def broken(
     ):
         refused = api == "OffsetCommit" and came[number] == 0
         found["commit_fencing" if refused else CODE_RULE.get(api, "timers")] = None
-    text = " ".join(near)
-    for word, rule in (
-        ("generationId", "generations_grow"),
-        ("generations", "generations_grow"),
-        ("members is", "members_told"),
-        ("leader", "members_told"),
-        ("memberId", "members_told"),
-        ("protocolName", "members_told"),
-        ("skipAssignment", "members_told"),
-        ("assignment is", "plan_delivered"),
-    ):
-        if not found and word in text:
-            found[rule] = None
     if not found:
-        others = [n for n in came if n != number]
-        missing = any("gets no answer" in p for p in near)
-        found["every_answer" if missing and not others else "round_waits"] = None
+        silent = UNANSWERED in about and not any(n != number for n in came)
+        wrong = (rule for what, rule in WRONG_RULE.items() if what in about)
+        found[next(wrong, "every_answer" if silent else "round_waits")] = None
     return tuple(found)

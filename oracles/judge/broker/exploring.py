@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import asked, due
 from groupcheck.oracles.judge.broker.differences import Differs, Late
 from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import Edge, Way, kind_of, may_change
-from groupcheck.oracles.judge.broker.ledger import Ledger, wanted_of
+from groupcheck.oracles.judge.broker.ledger import TRIES, Ledger, wanted_of
 from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
 from groupcheck.oracles.judge.broker.refusals import LOOKS
 from groupcheck.oracles.judge.broker.surroundings import coordinator_of
@@ -32,10 +32,12 @@ from groupcheck.oracles.wire.security import PLAINTEXT, Security
 
 STEPS = 24  # of one schedule, at most
 FAR = 5_000  # memories among which the nearest row is looked for
+NEAR = 100  # the same, while timers run
 LOOKS_APART = 0.25  # of the steps are questions about no group, as long as there are some
 STRAYS = 0.1  # of the steps are taken at random
 # The least and the most: before an answer counts as not come, and for one that must come.
 QUIET_S, PATIENCE_S = (0.01, 0.25), (1.5, 7.0)
+HASTY_S = 0.5  # the least, for what is tried again at leisure
 MOST = 0.95  # of the answers, where a longer wait is no loss
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
 CAREFUL_S, CAREFUL_WAITING_S = 0.4, 0.15  # before an answer counts as not come, at leisure
@@ -63,35 +65,51 @@ class Judging:
                 self._rows[profile.name] = rows_of(profile)
             return self._rows[profile.name]
 
-    def pace(self, share: float = 1.0) -> Pace:
+    def pace(self, share: float = 1.0, least_s: float = PATIENCE_S[0]) -> Pace:
         """As fast as the broker's answers allow: an answer that must not come is waited for as long
-        as most answers take, one that must come for longer than this share of them took.
+        as most answers take, one that must come for longer than this share of them took, and for
+        `least_s` at least.
         """
-        every = self.ledger.waited_s
+        every = list(self.ledger.waited_s)
         some = sorted(seconds for _, seconds in every[-200:])
         usual = some[int(len(some) * 0.95)] if some else QUIET_S[0]
-        rounds = [seconds for name, seconds in every if name == requests.JOIN_GROUP.name]
+        of_api: dict[str, list[float]] = {}
+        for name, seconds in every:
+            of_api.setdefault(name, []).append(seconds)
+        # A LeaveGroup may end a round, as a JoinGroup does.
+        rounds = of_api.get(requests.JOIN_GROUP.name, [])
+        of_api[requests.LEAVE_GROUP.name] = rounds + of_api.get(requests.LEAVE_GROUP.name, [])
         return Pace(
-            patience_s=_patience([seconds for _, seconds in every], share),
-            round_s=_patience(rounds, share),
+            usual_s=_patience([seconds for _, seconds in every], share, least_s),
+            of_api={
+                name: _patience(waited, share, least_s)
+                for name, waited in of_api.items()
+                if len(waited) >= LEARNED
+            },
             quiet_s=min(max(2 * usual, QUIET_S[0]), QUIET_S[1]),
         )
+
+    def haste(self) -> Pace:
+        """Faster, for what is tried again at leisure."""
+        return evolve(self.pace(MOST, HASTY_S), lag_s=HASTY_S)
 
     def leisure(self, profile: Profile) -> Pace:
         """Slower: twice the patience, and longer waits for answers that must not come."""
         usual, quiet_s = self.pace(MOST), CAREFUL_WAITING_S if profile.waits else CAREFUL_S
-        patience_s = min(2 * usual.patience_s, PATIENCE_S[1])
-        round_s = min(2 * usual.round_s, PATIENCE_S[1])
-        return Pace(patience_s, round_s, max(quiet_s, usual.quiet_s))
+        of_api = {name: min(2 * one, PATIENCE_S[1]) for name, one in usual.of_api.items()}
+        usual_s = min(2 * usual.usual_s, PATIENCE_S[1])
+        return Pace(usual_s, of_api, max(quiet_s, usual.quiet_s))
 
-    def started(self, profile: Profile, pace: Pace) -> Walk:
+    def started(
+        self, profile: Profile, pace: Pace, is_over: Callable[[], bool] = lambda: False
+    ) -> Walk:
         """A group that nobody has used."""
         with self.ledger.lock:
             self._groups += 1
             group = f"{self._prefix}-{self._groups}"
         at = coordinator_of(group, self.target, self.security)
         connections = Connections(at, self.security)
-        return Walk(self.target, profile, self.rows(profile), connections, group, pace)
+        return Walk(self.target, profile, self.rows(profile), connections, group, pace, is_over)
 
     def explore(
         self,
@@ -153,7 +171,7 @@ class Judging:
         self, profile: Profile, way: tuple[Way, ...], rng: random.Random, until: float
     ) -> None:
         """One schedule, which begins with this way."""
-        walk = self.started(profile, self.pace())
+        walk = self.started(profile, self.pace(), self.stopped.is_set)
         walk.way = list(way)
         self._seeks(profile, way)
         try:
@@ -171,7 +189,7 @@ class Judging:
             walk.note(differs.difference)
         except Late:
             with self.ledger.lock:
-                self.ledger.late += 1
+                self.ledger.late += not self.stopped.is_set()
         finally:
             walk.close()
         self.ledger.note(profile, walk.met)
@@ -203,24 +221,32 @@ class Judging:
         def wanted(at: Memory, edge: Edge) -> bool:
             return aims_at(profile, edge.given) and ledger.wanted(profile, edge.kind)
 
-        def wanted_finer(at: Memory, edge: Edge) -> bool:
+        def finer(at: Memory, edge: Edge, tries: int = TRIES) -> bool:
             what = rows.what(at, edge.given)
-            return aims_at(profile, edge.given) and ledger.wanted_finer(profile, edge.kind, what)
+            return aims_at(profile, edge.given) and ledger.wanted_finer(
+                profile, edge.kind, what, tries
+            )
 
         def after(at: Memory, edge: Edge) -> tuple[Memory, ...]:
             return rows.kept_after(at, edge.given)
 
-        ways = (nearest(memory, edges, after, goal, FAR) for goal in (new, wanted, wanted_finer))
+        limit = NEAR if waited else FAR
+        goals = (new, partial(finer, tries=1), wanted, finer)
+        ways = (nearest(memory, edges, after, goal, limit) for goal in goals)
         return next(filter(None, ways), ())
 
     def edges(self, profile: Profile, memory: Memory) -> tuple[Edge, ...]:
-        """What may be sent, or waited for, in a group of that profile, each with its kind."""
+        """What may be sent, or waited for, in a group of that profile, each with its kind. Where
+        timers are waited for, first what leaves the group as it is: behind a timer a schedule asks
+        all of that before it goes on.
+        """
         one = profile.name, memory
         if one not in self._edges:
+            every = self.inputs(profile, memory)
+            if profile.waits:
+                every.sort(key=partial(may_change, memory))
             self._edges[one] = tuple(
-                Edge(given, kind_of(memory, given))
-                for given in self.inputs(profile, memory)
-                if self.spoken(given)
+                Edge(given, kind_of(memory, given)) for given in every if self.spoken(given)
             )
         return self._edges[one]
 
@@ -315,11 +341,17 @@ class Judging:
 
     # -- again
 
-    def again(self, profile: Profile, acts: Sequence[Act], pace: Pace | None = None) -> Walk:
+    def again(
+        self,
+        profile: Profile,
+        acts: Sequence[Act],
+        pace: Pace | None = None,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> Walk:
         """Carries out a schedule, at leisure if no pace is given; acts that have no meaning here
-        are left out.
+        are left out. `is_over`: does nobody want the rest any more?
         """
-        walk = self.started(profile, pace or self.leisure(profile))
+        walk = self.started(profile, pace or self.leisure(profile), is_over)
         try:
             walk.begin()
             for act in acts:
@@ -348,12 +380,12 @@ class Judging:
         return walk
 
 
-def _patience(waited_s: Sequence[float], share: float) -> float:
+def _patience(waited_s: Sequence[float], share: float, least_s: float) -> float:
     """How long to wait for an answer of a broker that has taken so long for others."""
     if len(waited_s) < LEARNED:
         return PATIENCE_S[1]
     slow_s = sorted(waited_s)[int((len(waited_s) - 1) * share)]
-    return min(max(LONGER * slow_s, PATIENCE_S[0]), PATIENCE_S[1])
+    return min(max(LONGER * slow_s, least_s), PATIENCE_S[1])
 
 
 def aims_at(profile: Profile, given: Asks | Fires) -> bool:

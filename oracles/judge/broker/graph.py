@@ -36,7 +36,7 @@ class KeptRows(Rows):
     ) -> KeptRows:
         """The rows of a variant. Raises `UserError` for what does not exist or fit."""
         _, rows = rows_at(
-            variant, members, GENERATIONS, tuple(faults), mutation, settings, static_changes=True
+            variant, members, GENERATIONS, tuple(faults), mutation, settings, in_schedules=True
         )
         kept = cls.__new__(cls)
         kept.__dict__.update(rows.__dict__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
@@ -149,6 +150,11 @@ def _slow(judging: Judging) -> Iterator[str]:
         yield f"{late[0][0]} was heard of {late[0][1]:.1f} s after its time"
 
 
+def toured(judging: Judging, profiles: Sequence[Profile]) -> None:
+    """Goes through all rows once, so that `not_reached` finds them computed."""
+    deque(not_reached(judging, profiles), maxlen=0)
+
+
 def not_reached(judging: Judging, profiles: Sequence[Profile]) -> Iterator[NotReached]:
     """The kinds of rows that the model reaches and no schedule did, each with a shortest way. What
     lies only behind rows that differ is among them.
@@ -158,7 +164,7 @@ def not_reached(judging: Judging, profiles: Sequence[Profile]) -> Iterator[NotRe
         start = rows.start()
         came: dict[Memory, tuple[Memory, Asks | Fires] | None] = {start: None}
         level = [start]
-        while level:
+        while level and not judging.stopped.is_set():
             further = []
             for memory in level:
                 for edge in judging.edges(profile, memory):

@@ -86,10 +86,10 @@ class Ledger:
         one = wanted_of(profile, kind)
         return not self.agreed[one] and not self.differed[one] and self.sought[one] < tries
 
-    def wanted_finer(self, profile: Profile, kind: Kind, what: str) -> bool:
+    def wanted_finer(self, profile: Profile, kind: Kind, what: str, tries: int = TRIES) -> bool:
         """Has nobody seen a row of this kind in which the model allows that?"""
         one = profile.name, kind, what
-        return not self.finer[one] and self.sought_finer[one] < TRIES
+        return not self.finer[one] and self.sought_finer[one] < tries
 
     def dropped(self, profile: Profile) -> bool:
         """Has the broker not even made its groups?"""

@@ -9,19 +9,28 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
-    INVALID_GROUP_ID,
     INVALID_SESSION_TIMEOUT,
     UNKNOWN_MEMBER_ID,
-    UNKNOWN_TOPIC_OR_PARTITION,
     name_of,
 )
 from groupcheck.oracles.judge.broker.looks import QUESTIONS, Look, Values
+from groupcheck.oracles.judge.following.refused import (
+    JOINS,
+    LEAVES,
+    NO_NAME,
+    NO_PROTOCOL,
+    NO_PROTOCOL_TYPE,
+    NO_TOPIC,
+    NOBODY,
+    SAID,
+    SYNCS,
+    Refused,
+)
 from groupcheck.oracles.judge.following.requests import (
     HEARTBEAT,
     JOIN_GROUP,
@@ -33,9 +42,8 @@ from groupcheck.oracles.judge.following.requests import (
     SYNC_GROUP,
     TOPIC_IDS,
     committing,
-    joining,
 )
-from groupcheck.oracles.judge.following.said import instance, subscription
+from groupcheck.oracles.judge.following.said import instance
 from groupcheck.oracles.judge.following.worlds import World, code_of, is_new
 from groupcheck.traces.messages.apis import Api, api
 from groupcheck.traces.messages.message_bytes import NEVER
@@ -64,54 +72,37 @@ def _look(of: Api, about: str, code: int, asks: Asks, **more: Any) -> Look:
 # -- Whatever the group
 
 
-def _apart(of: Api, about: str, code: int, values: Mapping[str, Any], **more: Any) -> Look:
+def _apart(one: Refused, **more: Any) -> Look:
     """A request to a group that nobody uses."""
 
-    name = "none" if about == _NO_GROUP else "refused"  # a JoinGroup that is refused may make it
+    # A JoinGroup that is refused may make it.
+    name = "none" if one.about == _NO_GROUP else "refused"
 
     def asks(group: str, world: World, version: int) -> dict[str, Any]:
-        return {"groupId": f"{group}-{name}", **values}
+        return {"groupId": f"{group}-{name}", **one.values}
 
-    return _look(of, about, code, asks, is_apart=True, **more)
+    return _look(one.api, one.about, one.code, asks, is_apart=True, **more)
 
 
-SAID = subscription(messages.JoinGroup(messages.NO_ID))
-JOINS = joining(SAID)
-NOBODY: Mapping[str, Any] = {"memberId": "nobody", "members": [{"memberId": "nobody"}]}
-SYNCS = {"protocolType": PROTOCOL_TYPE, "protocolName": PROTOCOL, "generationId": 1}
-_NO_NAME, _NO_GROUP = {"groupId": ""}, "a group that does not exist"
-_NAMES = {"groupId": "", **NOBODY}
-_COMMITS = {"generationIdOrMemberEpoch": 1, "memberId": "nobody"}
+_NO_GROUP = "a group that does not exist"
+_COMMITS = {"generationIdOrMemberEpoch": 1, **NOBODY}
 
 
 def _whatever_the_group() -> Iterator[Look]:
+    yield from map(_apart, NO_NAME)
+    for about, session_ms in (("0", 0), ("25 days", LONGEST_MS)):
+        said = JOINS | {"sessionTimeoutMs": session_ms}
+        about = f"a session timeout of {about}"
+        yield _apart(Refused(JOIN_GROUP, about, INVALID_SESSION_TIMEOUT, said))
+    yield _apart(NO_PROTOCOL_TYPE)
+    yield _apart(NO_PROTOCOL, is_harsh=True)
     for of, values in (
-        (JOIN_GROUP, JOINS),
-        (SYNC_GROUP, SYNCS | dict(NOBODY)),
-        (HEARTBEAT, NOBODY),
-        (LEAVE_GROUP, NOBODY),
-    ):
-        yield _apart(of, "an empty group id", INVALID_GROUP_ID, {**values, **_NO_NAME})
-    for about, code, change in (
-        ("a session timeout of 0", INVALID_SESSION_TIMEOUT, {"sessionTimeoutMs": 0}),
-        ("a session timeout of 25 days", INVALID_SESSION_TIMEOUT, {"sessionTimeoutMs": LONGEST_MS}),
-        ("no protocol type", INCONSISTENT_GROUP_PROTOCOL, {"protocolType": ""}),
-    ):
-        yield _apart(JOIN_GROUP, about, code, JOINS | change)
-    yield _apart(
-        JOIN_GROUP,
-        "no protocol at all",
-        INCONSISTENT_GROUP_PROTOCOL,
-        JOINS | {"protocols": []},
-        is_harsh=True,
-    )
-    for of, values in (
-        (JOIN_GROUP, {**JOINS, "memberId": "nobody"}),
-        (SYNC_GROUP, {**SYNCS, **NOBODY}),
+        (JOIN_GROUP, JOINS | dict(NOBODY)),
+        (SYNC_GROUP, SYNCS),
         (HEARTBEAT, {**NOBODY, "generationId": 1}),
-        (LEAVE_GROUP, NOBODY),
+        (LEAVE_GROUP, LEAVES),
     ):
-        yield _apart(of, _NO_GROUP, UNKNOWN_MEMBER_ID, values)
+        yield _apart(Refused(of, _NO_GROUP, UNKNOWN_MEMBER_ID, values))
 
 
 def _to_no_group(group: str, world: World, version: int) -> dict[str, Any]:
@@ -125,14 +116,7 @@ def _deletes_of_no_group(group: str, world: World, version: int) -> dict[str, An
 
 WHATEVER_THE_GROUP = (
     *_whatever_the_group(),
-    _apart(
-        OFFSET_COMMIT,
-        "a topic that does not exist",
-        UNKNOWN_TOPIC_OR_PARTITION,
-        {"topics": committing("groupcheck-no-such-topic", 1)},
-        oldest=2,
-        newest=TOPIC_IDS - 1,
-    ),
+    _apart(NO_TOPIC, oldest=2, newest=TOPIC_IDS - 1),
     _look(
         OFFSET_COMMIT,
         _NO_GROUP,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.oracles.judge.broker.profiles import USUAL_MS
 from groupcheck.oracles.judge.following.said import TOPIC
@@ -15,11 +15,17 @@ from groupcheck.oracles.judge.following.said import TOPIC
 class Pace:
     """How long is waited."""
 
-    # For an answer that must come, and for one that ends a round.
-    patience_s: float = 7.0
-    round_s: float = 7.0
+    # For an answer that must come; and of each API of which enough is known.
+    usual_s: float = 7.0
+    of_api: Mapping[str, float] = field(factory=dict)
     # Before an answer that must not come counts as not come.
     quiet_s: float = 0.01
+    # How long what the broker says may lag behind what it does.
+    lag_s: float = 2.0
+
+    def patience_s(self, api: str) -> float:
+        """For the answer to a request of this API."""
+        return self.of_api.get(api, self.usual_s)
 
 
 @frozen

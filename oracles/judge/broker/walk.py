@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
@@ -27,7 +27,7 @@ from groupcheck.oracles.judge.broker.differences import (
     rules_of,
     word_of,
 )
-from groupcheck.oracles.judge.broker.graph import KeptRows
+from groupcheck.oracles.judge.broker.graph import IDLE, KeptRows
 from groupcheck.oracles.judge.broker.kinds import Kind, Way, kind_of, what_of
 from groupcheck.oracles.judge.broker.looks import Look
 from groupcheck.oracles.judge.broker.profiles import Profile, timeouts
@@ -57,16 +57,15 @@ from groupcheck.oracles.judge.following.worlds import (
     seen,
 )
 from groupcheck.oracles.judge.report.schedules import Act, Line
-from groupcheck.oracles.wire.connections import Answered, Closed, Connections
+from groupcheck.oracles.wire.connections import API_VERSIONS, Answered, Closed, Connections
 
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
 EARLY, LATE = 0.5, 0.75
-# Of a timer's time: later than this there is no step, where timers are not waited for and where
-# they are.
-LATEST = (0.7, 0.4)
+LATEST = 0.7  # of a timer's time: later than this there is no step
 WAITED_S = 0.3
-LAG_S = 2.0  # of what is told behind what is done
+SLICE_S = 0.1  # of a wait that may end early
+LAST_S = 7.0  # for what is asked last, before an answer counts as not come
 NOBODY = "nobody-0"  # an id that no broker has made
 
 
@@ -115,13 +114,17 @@ class Walk:
         connections: Connections,
         group: str,
         pace: Pace,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_over`: does nobody want the rest any more?"""
         self.target, self.profile, self._rows = target, profile, rows
         self._connections, self._group, self._pace = connections, group, pace
+        self._is_over = is_over
         self.met, self.transcript, self.acts = Met(), Transcript(), list[Act]()
-        # When each member was heard last, and when the phase began.
+        # When each member was heard last, and when the phase began: at the earliest, and how much
+        # later it may have been.
         self._heard: dict[str, float] = {}
-        self._phase, self._since = Phase.EMPTY, time.monotonic()
+        self._phase, self._since, self._unsure_s = Phase.EMPTY, time.monotonic(), 0.0
         # When something came last.
         self._arrived = self._since
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
@@ -150,7 +153,7 @@ class Walk:
         said = subscription(messages.JoinGroup(messages.NO_ID), self.target.topic)
         values = {"groupId": self._group, **joining(said, timeouts=self._timeouts(0))}
         number = self._send(Wire(JOIN_GROUP, version, values, "makes the group"))
-        answer = self._gather(self._pace.patience_s, number).get(number)
+        answer = self._gather(self._pace.patience_s(JOIN_GROUP.name), number).get(number)
         self.transcript.told({number: answer} if answer is not None else {})
         if (
             not isinstance(answer, dict)
@@ -162,7 +165,7 @@ class Walk:
         gone = answer["memberId"]
         values = {"groupId": self._group, "memberId": gone, "members": [{"memberId": gone}]}
         number = self._send(Wire(LEAVE_GROUP, min(3, leaves.stop - 1), values))
-        answers = self._gather(self._pace.patience_s, number)
+        answers = self._gather(self._pace.patience_s(LEAVE_GROUP.name), number)
         self.transcript.told(answers)
         self.worlds, self.is_made = [World(self._rows.start(), gone, topic=self.target.topic)], True
 
@@ -206,10 +209,11 @@ class Walk:
         number = self._send(request, given.member)
         ways = ends(self._rows, self.worlds, given, Asked(number, version))
         waits = any(all(e.number != number for e in end.answers) for end in ways)
-        is_round = request.api in (JOIN_GROUP, LEAVE_GROUP)
-        patience_s = self._pace.round_s if is_round else self._pace.patience_s
+        patience_s = self._pace.patience_s(request.api.name)
         first = self._pace.quiet_s if waits else patience_s
         answers = self._gather(first, number)
+        if not waits:
+            patience_s += asked_at - time.monotonic()
         reached = self._follow(ways, answers, patience_s)
         if number in answers and not waits:
             self.met.waited_s.append((request.api.name, time.monotonic() - asked_at))
@@ -245,23 +249,32 @@ class Walk:
             if seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
                 waited = number != own or now - sent_at > WAITED_S
                 self._heard[self.transcript.whose(number)] = now if waited else sent_at
-        if self.memory.core.phase != self._phase:
-            self._phase, self._since = self.memory.core.phase, sent_at
+        core, was = self.memory.core, self._phase
+        if core.phase != was:
+            self._phase = core.phase
+            if not self._syncs_due:  # whose time began with the phase before
+                self._since, self._unsure_s = sent_at, now - sent_at
+
+    @property
+    def _syncs_due(self) -> bool:
+        """Is the group stable while a SyncGroup is awaited?"""
+        core = self.memory.core
+        return core.phase == Phase.STABLE and core.deadline and core.due > 0
 
     def is_late(self, at: float | None = None) -> bool:
         """Has so much time passed (until `at`, if not until now) that a timer may have run out
         which nobody waits for? Then the schedule says nothing more.
         """
-        now, share = at or time.monotonic(), LATEST[bool(self.profile.waits)]
+        now = at or time.monotonic()
         said = [self._timeouts(member) for member in range(self.profile.members)]
         for member, seats in enumerate(self.memory.seats):
             sits = any(not (seat.join or seat.sync) for _, seat in seats)
             since = now - self._heard.get(lane_of(member), self._since)
-            if sits and since > said[member].session_ms / 1000 * share:
+            if sits and since > said[member].session_ms / 1000 * LATEST:
                 return True
         rounds_s = max(one.rebalance_ms for one in said) / 1000
-        runs = self.memory.core.phase in (Phase.PREPARING, Phase.COMPLETING)
-        return runs and now - self._since > rounds_s * share
+        runs = self.memory.core.phase in (Phase.PREPARING, Phase.COMPLETING) or self._syncs_due
+        return runs and now - self._since > rounds_s * LATEST
 
     @property
     def _short_ms(self) -> int:
@@ -292,13 +305,18 @@ class Walk:
         kind = kind_of(self.memory, given)
         self.acts.append(Act("wait", given.rule))
         self.transcript.lines.append(Line("waits", "", f"{short_s:g} s pass: {given.rule}"))
-        began = time.monotonic()
-        early = self._pass(short_s * EARLY)
+        # When the timer was set: at the earliest, and at the latest.
+        began = latest = time.monotonic()
+        armed = began if given.member is None else self._heard.get(lane_of(given.member), began)
+        if given.member is None and given != IDLE:
+            armed, latest = self._since, min(began, self._since + self._unsure_s)
+        early = self._pass(armed + short_s * EARLY - began)
         ways = ends(self._rows, self.worlds, given)
         answers = dict(early)
         told = any(end.answers for end in ways)
         if not early:
-            answers = self._gather(short_s) if told else self._pass(short_s * LATE + 0.3)
+            late_s = latest + short_s * (EARLY + LATE) + 0.3 - time.monotonic()
+            answers = self._gather(short_s) if told else self._pass(late_s)
         before, reached = self.memory, [] if early else self._follow(ways, answers, short_s + 1.0)
         self.met.tries("timers")
         if not reached:
@@ -308,14 +326,17 @@ class Walk:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
         self._agrees(Agreed(kind, given.rule, 0, (before, given)))
         self.waited = str(kind)
-        self._since = time.monotonic()
+        self._phase = self.memory.core.phase
+        self._since, self._unsure_s = armed + short_s, time.monotonic() - (armed + short_s)
         return True
 
     def _pass(self, wait_s: float) -> dict[int, Answered]:
         """So many seconds pass; the answers that come meanwhile."""
         until = time.monotonic() + wait_s
-        found = self._gather(wait_s)
-        time.sleep(max(0.0, until - time.monotonic()))
+        found = self._gather(max(0.0, wait_s))
+        while (left := until - time.monotonic()) > 0:
+            self._goes_on()
+            time.sleep(min(left, SLICE_S))
         return found
 
     def looks(self) -> list[Look]:
@@ -339,16 +360,18 @@ class Walk:
         kind = look.kind(self.worlds[0])
         self.acts.append(Act("look", look.name, -1, version))
         self.met.tries(look.rule, "every_answer", "schema", "connection")
-        (world,), until = self.worlds, time.monotonic() + min(self._pace.patience_s, LAG_S)
+        (world,), until = self.worlds, time.monotonic() + self._pace.lag_s
         values, pause_s = look.asks(self._group, world, version), 0.02
-        patience_s = self._pace.round_s if look.api is JOIN_GROUP else self._pace.patience_s
         while True:
+            asked_at = time.monotonic()
             number = self._send(Wire(look.api, version, values, look.about))
-            answers = self._gather(patience_s, number)
+            answers = self._gather(self._pace.patience_s(look.api.name), number)
+            answers |= self._lastly() if number not in answers else {}
             answer = answers.get(number)
             if answer is None or isinstance(answer, Closed) or len(answers) > 1:
                 self.transcript.told(answers)
                 raise Differs(not_answered(kind, answers, number))
+            self.met.waited_s.append((look.api.name, time.monotonic() - asked_at))
             wrong = look.wrong(answer, self._group, world)
             told = "; ".join(wrong) or "as in the model"
             asked = self.transcript.lines[-1].number
@@ -394,9 +417,29 @@ class Walk:
         return number
 
     def _gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
-        found = self._connections.gather(wait_s, until)
+        found, end = dict[int, Answered](), time.monotonic() + wait_s
+        while True:
+            left = max(0.0, end - time.monotonic())
+            found |= self._connections.gather(min(left, SLICE_S), until)
+            if until in found or left <= SLICE_S or not self._connections.waiting:
+                break
+            self._goes_on()
         if found:
             self._arrived = time.monotonic()
+        return found
+
+    def _goes_on(self) -> None:
+        """Raises `Late` if nobody wants the rest."""
+        if self._is_over():
+            raise Late
+
+    def _lastly(self) -> dict[int, Answered]:
+        """What comes until the broker has answered a question that is asked now: after a pause of
+        the broker, or of this machine, that is all that was awaited.
+        """
+        number = self._connections.send(API_VERSIONS, 0, {})
+        found = self._gather(LAST_S, number) | self._gather(self._pace.quiet_s)
+        found.pop(number, None)
         return found
 
     def _follow(
@@ -405,7 +448,7 @@ class Walk:
         """Gathers answers until they are exactly those of some way, and no more come. `answers`
         grows. On success the worlds are those behind the ways that fit.
         """
-        until = time.monotonic() + patience_s
+        until, is_last = time.monotonic() + patience_s, False
         while True:
             fitting = follow(ways, answers, fits)
             if fitting.reached:
@@ -416,7 +459,9 @@ class Walk:
                     return list(fitting.reached)
                 answers |= more
                 continue
-            if not any(could(way, answers) for way in ways) or time.monotonic() > until:
+            is_late = time.monotonic() > until
+            if not any(could(way, answers) for way in ways) or (is_late and is_last):
                 self.transcript.told(answers)
                 return []
-            answers |= self._gather(0.01)
+            answers |= self._lastly() if is_late else self._gather(0.01)
+            is_last = is_late

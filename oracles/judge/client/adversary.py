@@ -9,6 +9,7 @@ the model does not give. All of it runs in the thread that serves.
 from __future__ import annotations
 
 import copy
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from typing import Any
 
 from attrs import define, evolve, frozen
 
+from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR
 from groupcheck.oracles.coordinator.group import Group, Id, Waiting
@@ -104,12 +106,17 @@ class Adversary(Coordinator):
         self._held: list[Arrival] = []
         # How others join while a request of the client is held up.
         self.round: Callable[[], None] = lambda: None
+        self._due = math.inf
         self._feed()
 
     def _feed(self) -> None:
-        """The log grows by some records a second."""
-        for partition in range(PARTITIONS):
+        """The log grows by some records a second, if the machine lets it."""
+        late = time.monotonic() - self._due
+        if late > FEED_S:
+            self.watch.stalled(late)
+        for partition in range(len(self._cluster.topics[TOPIC])):
             self._cluster.fill(TOPIC, partition, 1)
+        self._due = time.monotonic() + FEED_S
         self.server.later(FEED_S, self._feed)
 
     # -- A handler
@@ -245,6 +252,15 @@ class Adversary(Coordinator):
     def elsewhere(self) -> int:
         """The groups move to the other node."""
         return self.move(2 if self._node == 3 else 3)
+
+    def grow(self) -> None:
+        """The topic gets another partition."""
+        self.server.call(lambda: self._cluster.grow(TOPIC))
+
+    def ends(self, partitions: Partitions) -> dict[Partition, int]:
+        """Where the logs end."""
+        logs = self._cluster.topics[TOPIC]
+        return {(topic, number): logs[number].end for topic, number in partitions}
 
     def silence(self, silent: bool) -> None:
         """The nodes that may have the group answer nothing. When they are there again, the

@@ -67,6 +67,8 @@ class Beside:
         self._thread: threading.Thread | None = None
         # How long it waits before it joins a round that others have begun.
         self.slow_s = 0.0
+        # The offsets that it commits of its share in each round; None: it commits nothing.
+        self.reads: Callable[[Partitions], Mapping[Partition, int]] | None = None
         # The offset that it commits for all its partitions as soon as it has them.
         self.at_once: int | None = None
         # What that commit was answered, and which of its partitions it has had ever since.
@@ -153,6 +155,8 @@ class Beside:
                 if self.at_once is not None and self.share and self.answered is None:
                     self.held = self.share
                     self.answered = self.commit(dict.fromkeys(self.share, self.at_once))
+                if self.reads is not None and self.share:
+                    self.commit(self.reads(self.share))
                 self.rounds += 1
                 self._stay()
 

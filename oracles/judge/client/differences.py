@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 
 from attrs import Factory, define, frozen
 
@@ -76,7 +77,7 @@ def followed(record: Record, setting: Setting) -> Followed:
         found.reason = "events were left out"
         return found
     partitions = sum(record.topics.values())
-    run = _Run(States(rows_for(setting, partitions), record), found)
+    run = _Run(States(rows_for(setting, partitions), record), found, record.topics)
     ends = (e.at for e in record.events if isinstance(e, App) and _is_fatal(e.said))
     # It closes then; its last requests may come before that event.
     closes = next(ends, math.inf) - EVENTS_GRACE_S
@@ -100,7 +101,7 @@ def _is_fatal(told: Said) -> bool:
 class _Run:
     """One run, event by event."""
 
-    def __init__(self, states: States, found: Followed) -> None:
+    def __init__(self, states: States, found: Followed, topics: Mapping[str, int]) -> None:
         self.states, self.found = states, found
         self.share = NOTHING
         self._asked: dict[int, Asked] = {}
@@ -113,6 +114,8 @@ class _Run:
         self._last = ""
         self._joined = False
         self._stopping = False
+        # What the client was told of its topics.
+        self._topics = dict(topics)
         # FindCoordinator was refused, of which the member's rows say nothing.
         self._elsewhere = False
 
@@ -124,6 +127,10 @@ class _Run:
             case Told() if event.number in self._asked:
                 self._time(event.at)
                 self._answer(event)
+            case Told() if event.grows(self._topics):
+                self._topics |= event.partitions
+                self._time(event.at)
+                self.states.may_join()
             case Asked(api="FindCoordinator"):
                 self._finds.add(event.number)
             case Told() if event.number in self._finds:
@@ -148,6 +155,7 @@ class _Run:
                 self.states.stopping()
             case App(said=Delivered()):
                 assert isinstance(event.said, Delivered)
+                self.states.handed(event.said.partition, event.said.last)
                 self._delivered(event.at, event.said.partition)
             case App(said=Failed(fatal=True)):
                 self._fatal(event)

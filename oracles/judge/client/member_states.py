@@ -19,7 +19,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from groupcheck.model.assignors import Partitions
+from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
@@ -299,6 +299,14 @@ class States:
         """The client was asked to close."""
         self._may_close = True
 
+    def may_join(self) -> None:
+        """Its topics have changed: it may join again, if it leads."""
+        for world, since in [*self.worlds.items()]:
+            m = world.memory
+            if m is not None and m.client.state == Member.STABLE:
+                joins = evolve(m, client=evolve(m.client, rejoin=True))
+                self.worlds.setdefault(evolve(world, memory=joins), since)
+
     # -- time
 
     def forget(self, answered: float, ready: float) -> Mapping[World, float | None]:
@@ -340,6 +348,22 @@ class States:
         m = world.memory
         done = () if m is None else self._outcomes(m, Input(Does.POLL))
         return all(one.sent or one.after == m for one in done)
+
+    def handed(self, partition: Partition, last: int) -> None:
+        """Its application has got records. Worlds in which it may not, because they lie behind the
+        commit before JoinGroup and that is under way, are given up, if there are others.
+        """
+        fitting = {w: s for w, s in self.worlds.items() if not self._paused(w, partition, last)}
+        self.worlds = fitting or self.worlds
+
+    def _paused(self, world: World, partition: Partition, last: int) -> bool:
+        m = world.memory
+        if m is None or self._rows.may_process(m):
+            return False
+        return any(
+            sent.awaited and self._asked[number].offsets.get(partition, last + 1) <= last
+            for sent, number in zip(m.flight, world.numbers, strict=False)
+        )
 
     def readable(self) -> int:
         """The partitions of which its application may get records, in any world, as bits."""

@@ -36,6 +36,7 @@ from groupcheck.model.protocol.codes import (
 
 JOIN, SYNC, BEAT = "JoinGroup", "SyncGroup", "Heartbeat"
 COMMIT, LEAVE, FIND = "OffsetCommit", "LeaveGroup", "FindCoordinator"
+OFFSETS = "OffsetFetch"
 OF_MEMBERS = (JOIN, SYNC, BEAT, COMMIT, LEAVE)
 
 
@@ -58,6 +59,8 @@ class Step(StrEnum):
     ROUND = "another member joins, or joins again"
     MOVE = "the group moves to another node, which loads it"
     FENCE = "another process takes the client's instance id"
+    # What administrators do.
+    GROW = "the topic gets another partition"
     # What networks do.
     LOSE_REQUEST = "the connection is cut before the request is handled"
     LOSE_ANSWER = "the connection is cut before the answer is sent"
@@ -147,7 +150,7 @@ _TEXT = re.compile(r"([A-Z_ ]*)> (\w+) > ([A-Z_ ]*)= (any|-?\d+)(?: put (\d+))?"
 def read(text: str) -> Move:
     """A move from its `text`. Raises `ValueError` for another one."""
     found = _TEXT.fullmatch(text)
-    if found is None or found[2] not in (*OF_MEMBERS, FIND):
+    if found is None or found[2] not in (*OF_MEMBERS, FIND, OFFSETS):
         raise ValueError(f"{text[:60]!r} is no move")
     try:
         first, steps = (tuple(Step[name] for name in found[k].split()) for k in (1, 3))

@@ -1,8 +1,9 @@
 """What is seen of a client in one run: the requests and answers on the wire, the moves of the
 coordinator, and the events of its application, in the order of time.
 
-Times are seconds since the run began, by one clock. A request is seen when it has arrived, which
-may be long before it is answered.
+Times are seconds since the run began, by one clock, without those in which the machine had no time
+for it (`machine_time`). A request is seen when it has arrived, which may be long before it is
+answered.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from attrs import field, frozen
 
 from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.oracles.judge.client import events
+from groupcheck.oracles.judge.client.machine_time import MachineTime
 
 NOTHING: Partitions = frozenset()
 NO_GENERATION = -1
@@ -81,6 +83,22 @@ class Told:
     seats: tuple[Seated, ...] = ()
     # Of a SyncGroup.
     share: Partitions = NOTHING
+    # Of an OffsetFetch: the committed offsets, of partitions that have one.
+    offsets: Mapping[Partition, int] = field(factory=dict)
+    # Of a Metadata: topic -> how many partitions it has.
+    partitions: Mapping[str, int] = field(factory=dict)
+
+    def grows(self, topics: Mapping[str, int]) -> bool:
+        """Does it tell more partitions of a topic than there were?"""
+        return any(many > topics.get(topic, many) for topic, many in self.partitions.items())
+
+
+@frozen
+class Committed:
+    """Another member of the group has committed these offsets."""
+
+    at: float
+    offsets: Mapping[Partition, int]
 
 
 @frozen
@@ -136,7 +154,7 @@ class Ended:
     code: int | None
 
 
-Event = Asked | Told | Opened | Closed | Moved | App | Stopping | Ended
+Event = Asked | Told | Committed | Opened | Closed | Moved | App | Stopping | Ended
 
 
 @frozen
@@ -144,12 +162,14 @@ class Record:
     """One run."""
 
     events: tuple[Event, ...]
-    # The topics, with their numbers of partitions.
+    # The topics, with their numbers of partitions at the beginning.
     topics: Mapping[str, int]
     # The settings that the client was asked to have.
     session_ms: int
     rebalance_ms: int
     static: bool = False
+    # Of the times of events.
+    clock: MachineTime = field(factory=MachineTime)
     # Events that were not kept, because there were too many.
     dropped: int = 0
 

@@ -27,9 +27,11 @@ SESSION_MS, HEARTBEAT_MS, COMMIT_MS, REBALANCE_MS = 3000, 300, 300, 5000
 START_S, HIT_S, CLOSE_S = 25.0, 6.0, 10.0
 CALM_S = 0.9  # how long a member is watched when all is well again
 SLOW_S = 3.0
+LONGEST = 4  # times as long as it would take on an idle machine
 AWAY_S = 2.0
 SILENT_S = 2 * SESSION_MS / 1000 + 2.0
 AFTER_FATAL_S = 4.0
+AFTER_GROWTH_S = 3.0  # a leader looks at its topics from time to time
 COOPERATIVE = "cooperative"
 EVERY: Partitions = frozenset((TOPIC, number) for number in range(PARTITIONS))
 # What the client is given, round by round, if another member leads.
@@ -134,6 +136,7 @@ class Session:
             protocols=self._protocols(),
             versions=OLD_VERSIONS if self.setting.old else VERSIONS,
         )
+        one.reads = self.adversary.ends
         self._beside.append(one)
         one.start()
         return one
@@ -182,6 +185,14 @@ class Session:
             time.sleep(0.02)
         return False
 
+    def _watches(self, seconds: float) -> None:
+        """Waits until so many seconds have passed that count; on a busy machine a while longer."""
+        began, until = self.watch.now(), time.monotonic() + LONGEST * seconds
+        while time.monotonic() < until and not self.stopped.wait(0.05):
+            clock = self.watch.clock()
+            if clock(self.watch.now()) - clock(began) >= seconds:
+                return
+
     @property
     def ended(self) -> bool:
         """Has the program ended?"""
@@ -217,11 +228,13 @@ class Session:
                 break
         self.adversary.aims(None)
         hit = aim.taken is not None
+        if hit and Step.GROW in aim.move.first:
+            self._watches(AFTER_GROWTH_S)
         calm = not self._stopped and self.calm(REBALANCE_MS / 1000 + HIT_S)
         for one in self._beside:
             one.slow_s = 0.0
         if hit and self.watch.knowledge.fatal is not None and not self._stopped:
-            self.stopped.wait(AFTER_FATAL_S)
+            self._watches(AFTER_FATAL_S)
         played = Played(evolve(aim.move, steps=aim.taken or ()), hit, calm, began)
         self.played.append(played)
         return played
@@ -239,6 +252,9 @@ class Session:
                 self.adversary.expire()
             case Step.FENCE:
                 self.adversary.fence()
+            case Step.GROW:
+                self._wait_joining()
+                self.adversary.grow()
             case Step.SLOW:
                 for one in self._beside:
                     one.slow_s = SLOW_S
@@ -248,7 +264,7 @@ class Session:
                 self.adversary.move(2)
             case Step.SILENCE:
                 self.adversary.silence(True)
-                self.stopped.wait(SILENT_S)
+                self._watches(SILENT_S)
                 self.adversary.silence(False)
                 self.watch.add(Moved(self.watch.now(), "first", "the nodes answer again"))
             case Step.CLOSE:
@@ -277,7 +293,10 @@ class Session:
         code = self._program.wait(0.0 if early or self.stopped.is_set() else CLOSE_S)
         self.watch.add(Ended(self.watch.now(), code))
         self._program.end()
+        clock = self.watch.clock()
+        self.played = [evolve(one, began=clock(one.began)) for one in self.played]
         return self.watch.record(
+            clock,
             topics={TOPIC: PARTITIONS},
             session_ms=SESSION_MS,
             rebalance_ms=REBALANCE_MS,

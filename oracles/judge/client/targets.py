@@ -38,6 +38,7 @@ from groupcheck.oracles.judge.client.moves import (
     LEAVE,
     MISFIT,
     OF_MEMBERS,
+    OFFSETS,
     OLD,
     STATIC,
     SYNC,
@@ -136,6 +137,9 @@ def _network(setting: Setting) -> Iterator[Target]:
     for at in (JOIN, SYNC, COMMIT, BEAT):
         for step in (Step.LOSE_ANSWER, Step.LOSE_REQUEST):
             yield Target(setting, Move(at, first=FIRST[at]), ((step,),))
+    # A member that was away is told late where to begin.
+    unread = Move(OFFSETS, first=(EXPIRE,), code=NOT_COORDINATOR)
+    yield Target(setting, unread, ((MOVE,),))
     yield Target(setting, Move(BEAT, first=(Step.SILENCE,)), ((),))
     closes = Move(LEAVE, first=(Step.SLOW, ROUND, Step.CLOSE))
     yield Target(setting, closes, ((),))
@@ -154,6 +158,8 @@ def _others() -> Iterator[Target]:
     yield Target(COOPERATIVE, Move(JOIN, first=FIRST[JOIN], code=UNKNOWN_MEMBER_ID))
     yield Target(COOPERATIVE, Move(JOIN, first=(Step.SLOW, ROUND)), ((),))
     yield Target(COOPERATIVE, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
+    yield Target(LEADS, Move(JOIN, first=(Step.GROW,)), ((),))
+    yield Target(LEADS, Move(SYNC, first=(Step.SLOW, ROUND, Step.GROW)), ((),))
     yield Target(LEADS, Move(BEAT, code=UNKNOWN_MEMBER_ID))
     yield Target(LEADS, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
     yield Target(LEADS, Move(SYNC, first=FIRST[SYNC]), ((Step.LOSE_ANSWER,),))

@@ -10,16 +10,20 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from attrs import evolve
+
 from groupcheck.model.assignors import Partition
 from groupcheck.oracles.judge.client.beside import BESIDE, read_share, read_subscription
 from groupcheck.oracles.judge.client.events import Event as Said
 from groupcheck.oracles.judge.client.knowledge import Following, Knowledge
+from groupcheck.oracles.judge.client.machine_time import MachineTime
 from groupcheck.oracles.judge.client.record import (
     NO_GENERATION,
     NOTHING,
     App,
     Asked,
     Closed,
+    Committed,
     Event,
     Listed,
     Opened,
@@ -54,6 +58,9 @@ class Watch:
         # Connections of members beside the client, and what those of the client have asked.
         self._beside: set[int] = set()
         self._asked: dict[int, Asked] = {}
+        self._stalls: list[tuple[float, float]] = []
+        # The commits of members beside it that are not answered yet.
+        self._commits: dict[int, Mapping[Partition, int]] = {}
 
     def now(self) -> float:
         """Seconds since the run began."""
@@ -83,6 +90,7 @@ class Watch:
         if entry.client == BESIDE:  # a member beside it
             self._beside.add(entry.connection)
         if entry.connection in self._beside:
+            self._of_others(at, entry)
             return
         if entry.what == "opened":
             self.add(Opened(at, entry.node, entry.connection))
@@ -93,9 +101,21 @@ class Watch:
         elif entry.what == "answer":
             request = self._asked.pop(entry.number, None)
             if request is not None:
-                self.add(_answer(at, request, entry.values))
+                found = self._offsets(_by_topic(request.api, entry.values))
+                self.add(_answer(at, request, entry.values, found))
         else:
             self.add(Closed(at, entry.node, entry.connection, entry.what == "cut"))
+
+    def _of_others(self, at: float, entry: Noted) -> None:
+        """What a member beside the client commits."""
+        if entry.api != "OffsetCommit":
+            return
+        if entry.what == "request":
+            self._commits[entry.number] = self._offsets(entry.values["topics"])
+            return
+        offsets = self._commits.pop(entry.number, None)
+        if offsets and entry.what == "answer" and not error_of(entry.api, entry.values):
+            self.add(Committed(at, offsets))
 
     def _request(self, at: float, entry: Noted) -> Asked:
         values = entry.values
@@ -143,11 +163,20 @@ class Watch:
                     found[name, number] = offset
         return found
 
-    def record(self, **about: Any) -> Record:
-        """All that was gathered; `about`: the other fields of the record."""
+    def stalled(self, seconds: float) -> None:
+        """A timer has gone off so much too late."""
+        self._stalls.append((self.now(), seconds))
+
+    def clock(self) -> MachineTime:
+        """What counts of the time until now."""
+        return MachineTime.of(list(self._stalls))
+
+    def record(self, clock: MachineTime, **about: Any) -> Record:
+        """All that was gathered, by that clock; `about`: the other fields of the record."""
         with self._lock:
-            events = tuple(sorted(self.events, key=lambda event: event.at))
-        return Record(events, dropped=self.dropped, **about)
+            events = sorted(self.events, key=lambda event: event.at)
+        counted = tuple(evolve(event, at=clock(event.at)) for event in events)
+        return Record(counted, clock=clock, dropped=self.dropped, **about)
 
 
 def error_of(api: str, values: Mapping[str, Any]) -> int:
@@ -163,18 +192,31 @@ def error_of(api: str, values: Mapping[str, Any]) -> int:
     return int(max(found, key=abs))
 
 
-def _answer(at: float, request: Asked, values: Mapping[str, Any]) -> Told:
+def _by_topic(api: str, values: Mapping[str, Any]) -> Any:
+    """The topics in the answer to an OffsetFetch."""
+    if api != "OffsetFetch":
+        return ()
+    groups = [values, *(values.get("groups") or ())]
+    return [topic for group in groups for topic in group.get("topics") or ()]
+
+
+def _answer(
+    at: float, request: Asked, values: Mapping[str, Any], found: Mapping[Partition, int]
+) -> Told:
     error = error_of(request.api, values)
-    more: dict[str, Any] = {}
-    if request.api == "JoinGroup":
-        more = {
+    more: dict[str, Any] = {"offsets": {p: offset for p, offset in found.items() if offset >= 0}}
+    if request.api == "Metadata":
+        topics = values.get("topics") or ()
+        more["partitions"] = {t["name"]: len(t["partitions"]) for t in topics if t.get("name")}
+    elif request.api == "JoinGroup":
+        more |= {
             "member": values.get("memberId", ""),
             "generation": values.get("generationId", NO_GENERATION),
             "protocol": values.get("protocolName") or "",
             "seats": tuple(map(_seated, values.get("members") or ())),
         }
     elif request.api == "SyncGroup" and not error:
-        more = {"share": read_share(values.get("assignment", b"")) or NOTHING}
+        more |= {"share": read_share(values.get("assignment", b"")) or NOTHING}
     return Told(at, request.number, error, **more)
 
 

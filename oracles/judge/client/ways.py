@@ -4,8 +4,10 @@ for what a client was not brought to.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 from groupcheck.model.protocol.codes import (
@@ -27,6 +29,7 @@ from groupcheck.oracles.judge.client.targets import Target
 FAULTS = ("session_timeout", "rebalance_timeout")
 # What happens to a member besides answers, that we can bring about.
 HAPPENS = {Does.BREAK: CUT, Does.SILENCE: SILENT, Does.CLOSE: LEFT}
+KINDS = Path(__file__).with_name("kinds.json")
 S = TypeVar("S")
 G = TypeVar("G")
 
@@ -92,7 +95,41 @@ def may_answer(licence: Licence) -> Mapping[str, Collection[int]]:
 
 @cache
 def every_kind(licence: Licence) -> Mapping[Kind, tuple[str, ...]]:
-    """Every kind of row of a dynamic, eager member, with the shortest way there, in words."""
+    """Every kind of row of a dynamic, eager member, with the shortest way there, in words: as
+    `listed_kinds` has found them, which takes seconds.
+    """
+    known = json.loads(KINDS.read_text("utf-8"))
+    words = known["words"]
+    return {
+        (words[state], owns, words[what], code): tuple(words[k] for k in way)
+        for state, owns, what, code, way in known[str(licence)]
+    }
+
+
+def kinds_file() -> str:
+    """The contents of the file that `every_kind` reads."""
+    words: dict[str, int] = {}
+
+    def number(text: str) -> int:
+        return words.setdefault(text, len(words))
+
+    found = {
+        str(licence): [
+            [number(state), owns, number(what), code, [number(step) for step in way]]
+            for (state, owns, what, code), way in listed_kinds(licence).items()
+        ]
+        for licence in Licence
+    }
+    lines = [f'"words": {json.dumps([*words], indent=0)}']
+    lines += [
+        f'"{name}": [\n' + ",\n".join(map(json.dumps, kinds)) + "\n]"
+        for name, kinds in found.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def listed_kinds(licence: Licence) -> Mapping[Kind, tuple[str, ...]]:
+    """The kinds, by a search through the member's rows."""
     settings = {"partitions": "1", "autocommit": "yes"}
     rows = rows_of("classic", 1, None, settings)[0]
     codes = may_answer(licence)

@@ -52,6 +52,8 @@ COMPARED = ("memberId", "generationId", "leader", "protocolName", "skipAssignmen
 SKIPS_ASSIGNMENT = 9  # of JoinGroup: a leader that comes back makes no plan (KIP-814)
 KEPT = 2  # generations that a world tells apart (see `relative`)
 CLOSED, UNREADABLE = -1, -2  # in place of error codes
+# What a problem is about, besides a field of an answer.
+UNANSWERED, UNASKED, GENERATIONS = "no answer", "an answer", "generations"
 
 
 def is_new(name: str) -> bool:
@@ -130,6 +132,19 @@ class Expected:
     number: int
     error: int
     fields: tuple[tuple[str, Any], ...] = ()
+
+
+@frozen
+class Problem:
+    """How an answer differs from the expected one."""
+
+    # The field that is wrong, `UNANSWERED`, `UNASKED` or `GENERATIONS`.
+    about: str
+    # In words.
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @frozen
@@ -331,23 +346,27 @@ def code_of(answer: Mapping[str, Any]) -> int:
     return int(whole.get("errorCode", 0)) or seen(dict(whole))[0]
 
 
-def unlike(expected: Expected, answer: Answered) -> list[str]:
-    """How an answer differs from the expected one, in words."""
+def _unlike(expected: Expected, answer: Answered) -> Iterator[Problem]:
+    """How an answer differs from the expected one."""
     error, fields = seen(answer)
-    wrong = [f"error is {error}, in the model {expected.error}"] if error != expected.error else []
-    for name, value in expected.fields if not wrong else ():
+    begins = f"request {expected.number}: "
+    if error != expected.error:
+        yield Problem("errorCode", f"{begins}error is {error}, in the model {expected.error}")
+        return
+    for name, value in expected.fields:
         told = fields.get(name)
         if isinstance(value, str) and is_new(value):
-            wrong += [] if told else [f"{name} is empty, in the model a new id"]
+            wrong = "" if told else f"{name} is empty, in the model a new id"
         elif isinstance(value, Generation):
             grows = isinstance(told, int) and told > value.above
             fit = grows if value.known is None else told == value.known
-            wrong += [] if fit else [f"{name} is {told}, in the model {value}"]
+            wrong = "" if fit else f"{name} is {told}, in the model {value}"
         elif isinstance(value, frozenset) and isinstance(told, frozenset):
-            wrong += [] if _same(value, told) else [_differ(name, told, value)]
-        elif told != value:
-            wrong.append(_differ(name, told, value))
-    return wrong
+            wrong = "" if _same(value, told) else _differ(name, told, value)
+        else:
+            wrong = _differ(name, told, value) if told != value else ""
+        if wrong:
+            yield Problem(name, begins + wrong)
 
 
 def _differ(name: str, told: Any, expected: Any) -> str:
@@ -421,31 +440,35 @@ def could(end: End, answers: Mapping[int, Answered]) -> bool:
     return not _wrong(end, answers)
 
 
-def problems(end: End, answers: Mapping[int, Answered]) -> list[str]:
-    """How the answers differ from those of this end, in words."""
+def problems(end: End, answers: Mapping[int, Answered]) -> list[Problem]:
+    """How the answers differ from those of this end."""
     expected = {e.number: e.error for e in end.answers}
     missing = [
-        f"request {n} gets no answer, in the model error {expected[n]}"
+        Problem(UNANSWERED, f"request {n} gets no answer, in the model error {expected[n]}")
         for n in sorted(set(expected) - set(answers))
     ]
     return missing + _wrong(end, answers)
 
 
-def _wrong(end: End, answers: Mapping[int, Answered]) -> list[str]:
+def _wrong(end: End, answers: Mapping[int, Answered]) -> list[Problem]:
     """What is wrong with the answers that have come."""
     brought = _brought(answers)
     expected = {e.number: _with_names(e, brought) for e in end.answers}
     said = [
-        f"request {n} is answered with error {seen(answers[n])[0]}, in the model not at all"
+        Problem(
+            UNASKED,
+            f"request {n} is answered with error {seen(answers[n])[0]}, in the model not at all",
+        )
         for n in sorted(set(answers) - set(expected))
     ]
     both = sorted(set(expected) & set(answers))
-    said += [f"request {n}: {what}" for n in both for what in unlike(expected[n], answers[n])]
+    said += [one for n in both for one in _unlike(expected[n], answers[n])]
     told = {
         seen(answers[n])[1].get("generationId")
         for n in both
         if any(isinstance(v, Generation) and v.known is None for _, v in expected[n].fields)
     }
     if len(told) > 1:
-        said.append(f"one round has the generations {sorted(map(str, told))}")
+        numbers = sorted(map(str, told))
+        said.append(Problem(GENERATIONS, f"one round has the generations {numbers}"))
     return said

@@ -146,7 +146,7 @@ def rows_of(
     """
     count = MEMBERS if members is None else members
     last = GENERATIONS if generations is None else generations
-    return rows_at(variant, count, last, (), mutation, settings, static_changes=True)[1]
+    return rows_at(variant, count, last, (), mutation, settings, in_schedules=True)[1]
 
 
 def settings_of(scope: Scope) -> dict[str, str]:

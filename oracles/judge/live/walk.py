@@ -14,13 +14,13 @@ from attrs import define, field, frozen
 from groupcheck.model.protocol.classic.timers import rebalance_timeout
 from groupcheck.oracles.conform.row import Asks, Memory
 from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.judge.following.refused import JOINS
 from groupcheck.oracles.judge.following.requests import (
     API_OF,
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
     Wire,
-    joining,
     natural,
     versions,
     wire,
@@ -40,7 +40,7 @@ from groupcheck.oracles.judge.following.worlds import (
     shown,
 )
 from groupcheck.oracles.judge.live import asking
-from groupcheck.oracles.judge.live.asking import SAID, SPOKEN, refused
+from groupcheck.oracles.judge.live.asking import SPOKEN, refused
 from groupcheck.oracles.wire.connections import Answered, Closed, Connections
 from groupcheck.traces.messages.apis import api
 
@@ -106,9 +106,7 @@ class Walk:
         self._numbers: dict[int, int] = {}
         self.transcript: list[str] = []
         # An id that comes and goes creates the group; the model's group exists from the start.
-        first = self._ask(
-            Wire(JOIN_GROUP, 5, {"groupId": group, **joining(SAID)}, "makes the group")
-        )
+        first = self._ask(Wire(JOIN_GROUP, 5, {"groupId": group, **JOINS}, "makes the group"))
         self._gone = str(self._answer(first)["memberId"])
         self._answer(
             self._ask(
@@ -216,7 +214,7 @@ class Walk:
             if time.monotonic() > until or not more_may_come:
                 self._told(answers)
                 nearest = min(
-                    (problems(end, answers) for end in possible),
+                    (list(map(str, problems(end, answers))) for end in possible),
                     key=len,
                     default=["the model has no such step"],
                 )

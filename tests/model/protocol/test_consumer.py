@@ -13,9 +13,17 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import ScopeError, Spec, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED, Verdict
-from groupcheck.model.protocol.consumer.plans import plans
+from groupcheck.model.protocol.consumer.heartbeats import (
+    consumer_heartbeat,
+    leave_consumer_group,
+    reconcile_member,
+)
+from groupcheck.model.protocol.consumer.memory import REST, Core, Deal, Previous, Seat, Walk
+from groupcheck.model.protocol.consumer.messages import Answer, Kind, Link, Request, Tag
+from groupcheck.model.protocol.consumer.plans import key_of, plans
 from groupcheck.model.protocol.consumer.rules import spec
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.consumer.targets import give_target
 from groupcheck.model.protocol.consumer.votes import NONE, preferred, preferred_with
 from groupcheck.model.protocol.family import CONSUMER
 
@@ -149,6 +157,36 @@ def test_the_assignor_that_asks_wins_a_tie_in_a_copy_and_the_first_one_in_the_gr
 @pytest.mark.parametrize("kafka", ["4.0.0", "4.2.0", "4.4.0"])
 def test_the_promises_hold_with_the_rules_of_each_version(kafka: str) -> None:
     assert check(members=2, partitions=1, any_faults=1, kafka=kafka).verdict == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("current", "new_target", "known", "then"),
+    [
+        (True, False, Tag.CURRENT, Tag.CURRENT),
+        (True, False, Tag.PREVIOUS, Tag.OLD),
+        (True, True, Tag.CURRENT, Tag.OLD),
+        (False, False, Tag.CURRENT, Tag.OLD),
+    ],
+)
+def test_a_static_member_comes_back_with_its_epoch_if_the_target_stands(
+    current: bool, new_target: bool, known: Tag, then: Tag
+) -> None:
+    """So what is still on its way with that epoch counts again, but not with the one before."""
+    scope = ConsumerScope(members=1, static_members=1, wire="explicit")
+    seat: Seat | None = Seat(current, previous=Previous.OLDER, assigned=3, target=3, subscribed=3)
+    core = Core(exists=True, held=3, members=1, topics=3)
+    link = Link(request=Request(Kind.PARK), back=Answer(tag=known), static=True, lost=True)
+    [(label, core, seat, link)] = leave_consumer_group.call(core, seat, link, scope)
+    assert seat is not None and label == "parked"
+    if new_target:
+        plan = Deal(False, ((key_of(seat, 0, scope), 3),))
+        [(_, seat)] = give_target.call(Walk(0, plan), seat, scope)
+    link = attrs.evolve(link, request=Request(Kind.JOIN, owned=0, subscribed=3), lost=True)
+    [(label, core, seat, link)] = consumer_heartbeat.call(core, seat, link, scope)
+    assert label == "replaced"
+    [(_, core, seat, link, _)] = reconcile_member.call(core, seat, link, REST, scope)
+    assert seat is not None and (seat.current, seat.resumes) == (True, False)
+    assert link.back is not None and link.back.tag == then
 
 
 def test_a_scope_that_cannot_be_is_refused_in_words() -> None:

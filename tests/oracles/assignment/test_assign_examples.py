@@ -96,3 +96,33 @@ def test_more_moves_than_needed_are_told_but_not_wrong_where_kafkas_sticky_promi
     assert [v["promise"] for v in told["violations"]] == ["fewest moves"] and told[
         "right"
     ] is not None
+
+
+def test_a_move_out_of_a_balanced_claim_names_the_promises_that_refuse_it(capsys, tmp_path):
+    """Uniform once moved partitions of a group that was balanced (KAFKA-18688)."""
+
+    def ran(document):
+        path = tmp_path / "moves.json"
+        path.write_text(json.dumps(document), "utf-8")
+        cli.run(["assign", str(path), "--json"])
+        return json.loads(capsys.readouterr().out)
+
+    claims = {"A": ["t-0"], "B": ["t-1", "t-2"], "C": ["t-3"]}
+    document = {
+        "topics": {"t": 4},
+        "members": {
+            name: {"subscribes": ["t"], "claims": owned, "generation": 1}
+            for name, owned in claims.items()
+        },
+        "assignor": "uniform",
+        "assignment": {"A": ["t-0", "t-1"], "B": ["t-2"], "C": ["t-3"]},
+    }
+    told = ran(document)
+    assert told["verdict"] == "right"
+    assert told["notes"] == [
+        "the claims are balanced as they are, and 1 partition moves: that is not wrong;"
+        ' "promises" with sticks or fewest moves would refuse it'
+    ]
+    for promise in ("sticks", "fewest moves"):
+        assert ran(document | {"promises": ["valid", promise]})["verdict"] == "wrong"
+    assert not ran(document | {"assignment": claims})["notes"]

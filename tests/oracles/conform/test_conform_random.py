@@ -1,7 +1,7 @@
 """Model and real coordinator together, deeper than any exhaustive scope: 8 members, wrong ids and
 generations, size caps, timers in any order.
 
-500 schedules here; `make nightly` runs 20,000, other ones every time. A disagreement shrinks to its
+`make nightly` runs 20,000 schedules, other ones every time. A disagreement shrinks to its
 transcript.
 """
 
@@ -200,7 +200,7 @@ LONG = settings(QUICK, max_examples=20_000, stateful_step_count=30, derandomize=
 
 
 @pytest.mark.night
-def test_five_hundred_schedules_lead_both_to_the_same_places() -> None:
+def test_schedules_lead_both_to_the_same_places() -> None:
     SEEN.clear()
     run_state_machine_as_test(Together, settings=LONG if NIGHTLY else QUICK)
     requests = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"}

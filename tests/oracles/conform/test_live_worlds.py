@@ -13,10 +13,19 @@ from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.row import STRANGER, Asks
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.judge.following import worlds
+from groupcheck.oracles.judge.following.refused import SAID
 from groupcheck.oracles.judge.following.requests import JOIN_GROUP, versions, wire
 from groupcheck.oracles.judge.following.said import subscription
-from groupcheck.oracles.judge.following.worlds import Asked, World, ends, fits
-from groupcheck.oracles.judge.live.asking import SAID, SPOKEN
+from groupcheck.oracles.judge.following.worlds import (
+    UNANSWERED,
+    UNASKED,
+    Asked,
+    Problem,
+    World,
+    ends,
+    fits,
+)
+from groupcheck.oracles.judge.live.asking import SPOKEN
 from groupcheck.oracles.wire.connections import Answered, Closed
 from groupcheck.traces.messages import consumer_protocol
 
@@ -148,11 +157,11 @@ def test_the_leader_alone_brings_a_plan_with_a_share_for_each(rows: Rows, alone:
 def test_what_is_not_as_expected_is_said_in_words(rows: Rows, alone: World):
     (end,) = ends(rows, [alone], Asks(0, Heartbeat(0, 1)), Asked(9))
     assert worlds.problems(end, {8: {"errorCode": 3}}) == [
-        "request 9 gets no answer, in the model error 0",
-        "request 8 is answered with error 3, in the model not at all",
+        Problem(UNANSWERED, "request 9 gets no answer, in the model error 0"),
+        Problem(UNASKED, "request 8 is answered with error 3, in the model not at all"),
     ]
     assert worlds.problems(end, {9: {"errorCode": 27}}) == [
-        "request 9: error is 27, in the model 0"
+        Problem("errorCode", "request 9: error is 27, in the model 0")
     ]
 
 

@@ -8,9 +8,18 @@ from typing import Any
 import attrs
 import pytest
 
+from groupcheck.model.protocol.consumer.client import Member
+from groupcheck.model.protocol.consumer.java_member import (
+    Calls,
+    Event,
+    JavaMember,
+    Phase,
+    Reconciliation,
+)
+from groupcheck.model.protocol.consumer.messages import Link
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.consumer.comparing import ConsumerConformance
-from groupcheck.oracles.consumer.member.families import EVERY, compare
+from groupcheck.oracles.consumer.member.families import EVERY, compare, rows_of
 from groupcheck.oracles.consumer.whole import STEPS
 from groupcheck.oracles.consumer.whole import compare as compare_whole
 from groupcheck.oracles.kafka.driver import shared
@@ -47,6 +56,30 @@ def test_whole_groups_follow_the_model(kafka: str) -> None:
     result = compare_whole(shared(kafka), kafka, schedules=3)
     assert [tally.differences for tally in result.tallies] == [{}] * 4
     assert sum(tally.inputs for tally in result.tallies) == 4 * 3 * STEPS
+
+
+@pytest.mark.parametrize(
+    ("kafka", "steps", "returns"),
+    [
+        ("4.2.0", ("unsubscribe_goes_on:called", "java_callback_returns:assigned"), 2),
+        ("4.3.1", ("unsubscribe_goes_on:skipped",), 1),
+    ],
+)
+def test_what_waits_in_unsubscribe_is_a_row_in_one_go(
+    kafka: str, steps: tuple[str, ...], returns: int
+) -> None:
+    [listener] = [family for family in EVERY if family.name == "listener"]
+    rows = rows_of(listener, kafka)
+    taking = Reconciliation(1, gone=0, phase=Phase.ASSIGN)
+    waiting = (Event(Calls.ASSIGNED, 1), Event(Calls.LEAVING, 1))
+    leaves = JavaMember(
+        Member.PREPARE_LEAVING, assigned=1, leaving=True, taking=taking, waiting=waiting
+    )
+    [row] = [row for row in rows.of((leaves, Link())) if "unsubscribe" in row.fired[0]]
+    assert row.fired == (*steps, "unsubscribe_goes_on:called")
+    after: JavaMember = row.after[0]
+    assert (after.running, after.waiting) == (Event(Calls.LEAVING, 1), ())
+    assert [command["op"] for command in rows.commands(row)].count("return") == returns
 
 
 def test_a_bug_of_a_member_differs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,6 +61,8 @@ class Member:
         if self.atomic:
             scope = attrs.evolve(self.rows.scope, atomic_complete=True)
             self.rows = type(self.rows)(scope, attrs.evolve(self.rows.spec, scope=scope))
+        # The rows pause it whatever its rule says.
+        self.goes_on = bool(bug) and "process_record" in of(mutation).rules
         self.cooperative = self.rows.scope.cooperative
         self.assignor = "cooperative-sticky" if self.cooperative else "range"
         self.m: Memory = self.rows.start()
@@ -77,6 +79,8 @@ class Member:
         self.before_sync: Memory | None = None
         self.closing = False
         self.fetching: int | None = None
+        # The partitions of which it has a position.
+        self.placed: set[int] = set()
 
     # -- the model's member
 
@@ -87,6 +91,7 @@ class Member:
             return False
         done: Outcome = outcomes[0]
         before, self.m = self.m, done.after or self.m
+        had = self.placed.copy()
         # One that is not told of its loss goes on with the position that it had.
         deaf = self.cooperative and self.m.client.position >= 0 and not self.m.client.owned
         called = callbacks(before, done)
@@ -94,6 +99,8 @@ class Member:
             was, now = before.client.owned, self.m.client.owned
             called += [("revoked", was & ~now), ("assigned", now & ~was)] if was != now else []
         for kind, mask in called:
+            if kind != "assigned" and (self.m.client.position < 0 or not mask & 1):
+                self.placed -= {n for _, n in parts(mask)}
             if (mask or kind == "assigned") and not (deaf and kind == "lost"):
                 tell(kind, partitions=[f"{t}-{n}" for t, n in parts(mask)])
         if not before.flight and [type(one) for one in done.sent] == [messages.SyncGroup]:
@@ -101,7 +108,7 @@ class Member:
         elif given.does is None:
             self.before_sync = None
         for request in () if given.does == Does.BREAK_POLL else done.sent:  # it was lost
-            self.send(request, before)
+            self.send(request, before, had)
         if done.after is not None and not self.m.known and before.known:
             self.cut()
         if done.thrown:
@@ -126,7 +133,7 @@ class Member:
 
     # -- the wire
 
-    def send(self, request: Any, before: Memory) -> None:
+    def send(self, request: Any, before: Memory, placed: set[int]) -> None:
         if self.coordinator is None:
             return
         name = type(request).__name__
@@ -146,6 +153,7 @@ class Member:
             rows = [
                 {"partitionIndex": n, "committedOffset": self.position[n] + ahead}
                 for _, n in parts(before.client.owned or self.m.client.owned)
+                if n in placed
             ]
             values["topics"] = [{"name": TOPIC, "partitions": rows}]
         elif isinstance(request, messages.LeaveGroup):
@@ -212,6 +220,29 @@ class Member:
         if code in (14, 27) and not isinstance(request, messages.Heartbeat):
             time.sleep(BACK_OFF_S)
 
+    def begin(self) -> None:
+        """Asks where to begin to read."""
+        new = [n for _, n in parts(self.m.client.owned) if n not in self.placed]
+        if self.coordinator is None or not new:
+            return
+        asked = {"groupId": GROUP, "topics": [{"name": TOPIC, "partitionIndexes": new}]}
+        number = self.coordinator.send(api("OffsetFetch"), VERSIONS["OffsetFetch"], asked, whose=1)
+        until = time.monotonic() + SESSION_MS / 1000
+        told: Any = None
+        while told is None and time.monotonic() < until and self.coordinator is not None:
+            found = self.coordinator.gather(CONNECT_S, number)
+            told = found.pop(number, None)
+            self.early |= found
+        if told is None or isinstance(told, Closed) or told["errorCode"]:
+            self.m = attrs.evolve(self.m, known=False)
+            self.cut()
+            return
+        self.do(Input(Does.FETCH, offset=0))
+        for part in (p for topic in told["topics"] for p in topic["partitions"]):
+            begins = max(0, part["committedOffset"]) + max(0, self.m.client.position)
+            self.position[part["partitionIndex"]] = begins
+        self.placed.update(new)
+
     def fetch(self) -> None:
         """Records of what it owns, unless it may not read now."""
         if self.fetching is not None:
@@ -235,9 +266,10 @@ class Member:
 
     def owned(self) -> list[tuple[str, int]]:
         c = self.m.client
-        reads = attrs.evolve(self.m, client=attrs.evolve(c, position=0))
+        paused = self.m.paused and not self.goes_on
+        reads = attrs.evolve(self.m, client=attrs.evolve(c, position=0), paused=paused)
         may = c.owned and c.granted == NOTHING and self.rows.may_process(reads)
-        return parts(c.owned) if may else []
+        return [one for one in parts(c.owned) if one[1] in self.placed] if may else []
 
     def read(self, told: dict[str, Any]) -> None:
         now = {n for _, n in self.owned()}
@@ -275,8 +307,7 @@ class Member:
             if now - self.polled > POLL_S:
                 self.polled = now
                 self.do(Input(Does.POLL))
-                if self.m.client.position < 0 and self.m.client.owned & 1:
-                    self.do(Input(Does.FETCH, offset=0))
+                self.begin()
                 self.fetch()
             if self.m.known and now - self.beaten > BEAT_S:
                 self.beaten = now

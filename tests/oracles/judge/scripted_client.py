@@ -18,7 +18,7 @@ from groupcheck.oracles.wire.connections import Closed, Connections
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import assignment
 
-VERSIONS = beside.VERSIONS | {"Fetch": 11}
+VERSIONS = beside.VERSIONS | {"Fetch": 11, "Metadata": 8}
 LOST, AGAIN = (22, 25, 82), (14, 15, 16, -2)
 FATAL = (23, 24, 26, 30, 81, 82)
 BEAT_S, WAIT_S = 0.15, 0.05
@@ -51,14 +51,18 @@ class Client:
         self.share: frozenset[Partition] = frozenset()
         self.old: frozenset[Partition] = frozenset()
         self.position: dict[Partition, int] = {}
+        # Of what it has a position.
+        self.placed: frozenset[Partition] = frozenset()
         self.again = False
         self.closing = False
+        # Does it lead, how many partitions has it planned, and of how many was it told?
+        self.leads, self.planned, self.there = False, 0, 4
         # Until when it makes a mistake that would otherwise never end.
         self.until = 0.0
 
     def ask(self, name: str, values: dict[str, Any], patience_s: float = 20.0) -> dict[str, Any]:
         """The answer; an errorCode of -2 if there is none in time."""
-        over = self.first if name in ("FindCoordinator", "Fetch") else self.coordinator
+        over = self.first if name in ("FindCoordinator", "Fetch", "Metadata") else self.coordinator
         if over is None:
             return {"errorCode": -2}
         if "stays-silent" in MISTAKES and over is self.coordinator and over.waiting:
@@ -123,6 +127,8 @@ class Client:
         if self.share:
             tell(how, partitions=names(self.share))
         self.old, self.share = self.share, frozenset()
+        if "keeps-positions" not in MISTAKES:
+            self.placed = frozenset()
 
     def find(self) -> bool:
         told = self.ask("FindCoordinator", {"key": GROUP, "keyType": 0})
@@ -161,10 +167,16 @@ class Client:
                 self.failed(code)
             return False
         self.id, self.generation = told["memberId"], told["generationId"]
+        self.leads = told["leader"] == self.id
         return self.sync([m["memberId"] for m in told["members"]])
 
     def sync(self, members: list[str]) -> bool:
-        every = sorted((TOPIC, number) for number in range(4))
+        every = sorted((TOPIC, number) for number in range(self.there))
+        self.planned = self.there
+        if self.leads:
+            self.look()
+        if "forgets-a-change" in MISTAKES:
+            self.planned = self.there
         plan = []
         for rank, member in enumerate(sorted(members)):
             share = frozenset(every if "plans-twice" in MISTAKES else every[rank :: len(members)])
@@ -176,6 +188,7 @@ class Client:
             return False
         self.again = False
         share = frozenset(assignment(told["assignment"]))
+        self.placed &= share
         if gone := self.share - share:
             tell("revoked", partitions=names(gone))
         self.share = share
@@ -183,6 +196,28 @@ class Client:
         if "commits-more" in MISTAKES and self.old - share:
             self.commit(self.old, self.generation, self.id)
         return True
+
+    def look(self) -> None:
+        """How many partitions there are."""
+        told = self.ask("Metadata", {"topics": [{"name": TOPIC}]})
+        for topic in told.get("topics", ()):
+            self.there = len(topic["partitions"]) or self.there
+
+    def begin(self) -> None:
+        """Where to begin to read what it has been given."""
+        new = [number for _, number in sorted(self.share - self.placed)]
+        if not new:
+            return
+        asked = {"groupId": GROUP, "topics": [{"name": TOPIC, "partitionIndexes": new}]}
+        told = self.ask("OffsetFetch", asked)
+        code = told["errorCode"]
+        if code and "skips-after-an-error" not in MISTAKES:
+            self.failed(code)
+            return
+        self.position |= {(TOPIC, number): 0 for number in new}
+        for part in (p for topic in told.get("topics", ()) for p in topic["partitions"]):
+            self.position[TOPIC, part["partitionIndex"]] = max(0, part["committedOffset"])
+        self.placed |= self.share
 
     def commit(self, parts: frozenset[Partition], generation: int, id: str) -> None:
         rows = [
@@ -200,7 +235,7 @@ class Client:
     def fetch(self) -> None:
         parts = [
             {"partition": n, "fetchOffset": self.position.get((t, n), 0), "partitionMaxBytes": 4096}
-            for t, n in sorted(self.share)
+            for t, n in sorted(self.share & self.placed)
         ]
         if parts:
             values = {"replicaId": -1, "maxWaitMs": 0, "minBytes": 0, "maxBytes": 1 << 16}
@@ -243,9 +278,13 @@ class Client:
                 member = self.join()
                 continue
             self.beat()
+            self.begin()
             self.fetch()
-            if self.share and not self.again:
-                self.commit(self.share, self.generation, self.id)
+            if self.share & self.placed and not self.again:
+                self.commit(self.share & self.placed, self.generation, self.id)
+            self.look()
+            if self.leads and self.planned < self.there:
+                self.again = "ignores-new-partitions" not in MISTAKES
             self.stopped(BEAT_S)
 
     def close(self) -> None:

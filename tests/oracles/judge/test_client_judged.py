@@ -38,6 +38,9 @@ FENCED = Target(STATIC, Move("Heartbeat", code=82))
 SILENT = Target(FOLLOWS, Move("Heartbeat", first=(Step.SILENCE,)), ((),))
 LOADS = Target(FOLLOWS, Move("OffsetCommit", first=(Step.MOVE,), code=14), ((),))
 FORBIDDEN = Target(FOLLOWS, Move("JoinGroup", first=(Step.ROUND,), code=30, put=True))
+GROWS = Target(LEADS, Move("JoinGroup", first=(Step.GROW,)), ((),))
+GROWS_LATE = Target(LEADS, Move("SyncGroup", first=(Step.SLOW, Step.ROUND, Step.GROW)), ((),))
+MOVES = Target(FOLLOWS, Move("OffsetFetch", first=(Step.EXPIRE,), code=16), ((Step.MOVE,),))
 # Mistake -> where it shows, and the rules that it breaks.
 QUICK = {
     "commits-more": (ROUND, {"commits_its_share"}),
@@ -57,6 +60,9 @@ SLOW = {
     "tells-nothing": (FORBIDDEN, {"tells_what_is_fatal"}),
     "goes-on-fenced": (FENCED, {"stops_when_fenced"}),
     "never-leaves": (ROUND, {"leaves_on_close"}),
+    "ignores-new-partitions": (GROWS, {"plans_for_all"}),
+    "forgets-a-change": (GROWS_LATE, {"plans_for_all"}),
+    "skips-after-an-error": (MOVES, {"begins_where_committed"}),
 }
 
 

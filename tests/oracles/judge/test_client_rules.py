@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from groupcheck.oracles.judge.client import events as said
+from groupcheck.oracles.judge.client.machine_time import MachineTime
 from groupcheck.oracles.judge.client.record import (
     App,
     Asked,
     Closed,
+    Committed,
     Ended,
     Event,
     Listed,
@@ -91,6 +94,23 @@ class Run:
         self.listed = Listed("cooperative-sticky", owned=owned)
         return self.join(error=error)
 
+    def others(self, offset: int) -> Run:
+        """Another member commits that offset of both partitions."""
+        self.events.append(Committed(self.now, dict.fromkeys(BOTH, offset)))
+        return self
+
+    def offsets(self, offset: int = 9) -> Run:
+        """It is told this committed offset of both; 16: none, but that error."""
+        number = self.ask("OffsetFetch")
+        refused = offset == 16
+        return self.tell(
+            number, 16 * refused, offsets={} if refused else dict.fromkeys(BOTH, offset)
+        )
+
+    def grows(self) -> Run:
+        """It is told that there is another partition."""
+        return self.tell(self.ask("Metadata"), partitions={"t": 3})
+
     def event(self, event: Callable[..., Event], *fields: Any) -> Run:
         self.events.append(event(self.now, *fields))
         return self
@@ -104,6 +124,11 @@ class Run:
 def shrunk() -> Run:
     """A member of generation 2 that has kept t-0 of two partitions."""
     return Run().member(BOTH).wait(1).beat(27).member(FIRST, generation=2)
+
+
+def comes_back(offset: int = 9) -> Run:
+    """Another member has had t-1 for a generation, and has committed that offset of it."""
+    return shrunk().commit(FIRST, 2).others(offset).beat(27, 2).member(BOTH, generation=3)
 
 
 def looks() -> Run:
@@ -128,6 +153,27 @@ COOPERATIVE = "cooperative-sticky"
 BREAKS: dict[str, list[tuple[str, Run]]] = {
     "commits_what_was_delivered": [
         ("none of the last 2 records", Run().say(said.Delivered(("t", 0), 0, 2)).commit(FIRST)),
+    ],
+    "begins_where_committed": [
+        # What it has given up and others have committed comes back.
+        (
+            "it is given t-1 anew, and fetches it from 5 on, where 9 is committed",
+            comes_back().offsets().fetch(BOTH),
+        ),
+        ("fetches it from 5 on", comes_back().wait(0.6).fetch(BOTH)),
+        ("commits it from 5 on", comes_back().commit(BOTH, 3)),
+        # It was away; and an OffsetFetch was refused.
+        (
+            "t-0 anew, and fetches it from 5 on, where 7 is committed",
+            Run()
+            .member(FIRST)
+            .beat(25)
+            .others(7)
+            .member(FIRST, 2)
+            .offsets(16)
+            .wait(0.6)
+            .fetch(FIRST),
+        ),
     ],
     "assigns_once": [
         (
@@ -175,6 +221,10 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
     ],
     "keeps_its_id": [
         ("it joins without an id, and nobody has refused", Run().member().beat(27).join("")),
+        (
+            "it joins without an id",
+            Run().member().event(Moved, "silence", "", 1.0).wait(1).join(""),
+        ),
     ],
     "joins_again": [
         (
@@ -217,6 +267,17 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
         ("t-1 is given to nobody", leader(a=FIRST, m=frozenset())),
         ("the share of m in its plan cannot be read", leader(a=BOTH, m=None)),
         ("x is no member of the group", leader(a=BOTH, m=frozenset(), x=FIRST)),
+        # It learns of a partition, or has learned of it while its round went on.
+        ("t-2 is given to nobody", leader(a=SECOND, m=FIRST).wait(1).grows().wait(2.1).beat()),
+        (
+            "t-2 is given to nobody",
+            Run()
+            .join(seats=SEATS)
+            .grows()
+            .sync(FIRST, plan={"a": SECOND, "m": FIRST})
+            .wait(2.1)
+            .beat(),
+        ),
     ],
 }
 
@@ -241,8 +302,16 @@ KEEPS: dict[str, list[Run]] = {
         Run().delivered(0).commit(FIRST),
         # The event comes later than the commit.
         Run().say(said.Delivered(("t", 0), 0, 2)).commit(FIRST).delivered(0),
+        Run().say(said.Delivered(("t", 0), 0, 2)).offsets(5).commit(FIRST),
         # It goes on where others have committed.
         Run().say(said.Assigned(FIRST)).fetch(FIRST).commit(FIRST),
+    ],
+    "begins_where_committed": [
+        comes_back(5).offsets().fetch(BOTH).commit(BOTH, 3),
+        # It had not read its share yet, and commits in the old generation.
+        comes_back().wait(0.1).fetch(BOTH).commit(BOTH, 2).offsets(5).fetch(BOTH),
+        # Another commit came before the answer.
+        comes_back().others(5).offsets().fetch(BOTH),
     ],
     "assigns_once": [
         Run().say(said.Assigned(BOTH)).say(said.Lost(BOTH)).say(said.Assigned(FIRST)),
@@ -288,6 +357,8 @@ KEEPS: dict[str, list[Run]] = {
         Run().member().beat(27).join(),
         Run().member().beat(27).join().sync(BOTH).beat(25).join(""),
         leave(Run().member().beat(27).join()).join(""),
+        # Its session is over, by its own clock.
+        Run().member().beat(27).join().wait(1).event(Moved, "silence", "", 8.0).join(""),
     ],
     "joins_again": [
         Run().member().beat(27).wait(1.9).join(),
@@ -320,6 +391,8 @@ KEEPS: dict[str, list[Run]] = {
         leader(a=BOTH),
         # It did not know the topic yet, and joins again once it does.
         leader(a=frozenset(), m=frozenset()).wait(0.2).join(generation=2),
+        leader(a=SECOND, m=FIRST).wait(1).grows().wait(1.5).join(generation=2),
+        leader(a=SECOND, m=FIRST).grows().wait(1).event(Stopping).wait(2).event(Ended, 0),
     ],
 }  # fmt: skip
 
@@ -341,6 +414,11 @@ def test_a_storm_is_a_refused_request_that_is_repeated_without_a_pause() -> None
         calm.wait(0.05).join("", 14)
     assert "in one second, each after an error" in storm.cases("backs_off")[0]
     assert calm.cases("backs_off") == [""]
+    # On a machine that stood still for as long as that.
+    time = MachineTime.of([(1.0 + k, 0.5) for k in range(20)])
+    events = tuple(evolve(event, at=time(event.at)) for event in calm.events)
+    slow = Record(events, {"t": 2}, 3000, 2000, clock=time)
+    assert [case.broken for case in RULE["backs_off"].cases(seen(slow))] == [""]
 
 
 def test_every_rule_has_a_run_that_breaks_it_and_one_that_keeps_it() -> None:
@@ -351,6 +429,11 @@ def test_every_rule_has_a_run_that_breaks_it_and_one_that_keeps_it() -> None:
 def test_a_rule_that_needs_events_is_not_judged_without_them() -> None:
     silent = Run().join("", 24).wait(5).fetch(FIRST)
     assert silent.cases("tells_what_is_fatal") == []
+
+
+def test_a_member_that_is_removed_while_it_closes_need_not_leave() -> None:
+    run = Run().member().event(Stopping).beat(25).wait(1).event(Ended, 0)
+    assert run.cases("leaves_on_close") == []
 
 
 def test_a_static_member_that_leaves_breaks_its_rule() -> None:

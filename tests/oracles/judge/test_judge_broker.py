@@ -174,7 +174,7 @@ def test_a_short_schedule_that_shows_nothing_at_leisure_leaves_nothing_behind(
         return True
 
     monkeypatch.setattr(confirming, "_short_way", shortened)
-    monkeypatch.setattr(confirming, "_shows", lambda *_: False)
+    monkeypatch.setattr(confirming, "_shows", lambda *_: None)
     aim, _ = target(healthy, PLAINTEXT, None, {})
     one = Difference(Kind("Empty", "JoinGroup"), ("NONE",), "silence", ("join_code",))
     found = Found(one, TWO_STEP, LEADS, ())
@@ -418,3 +418,23 @@ def test_a_broker_that_does_not_outlive_a_request_is_told(
         assert {one.met for one in gone} == {
             "1 time; not tried again, because nothing answered any more"
         }
+
+
+def test_ctrl_c_in_what_is_asked_last_says_what_was_done(
+    healthy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was met by then is told, and is not said to have been tried again."""
+    name = "JoinGroup: no protocol at all"
+    monkeypatch.setitem(LOOKS, name, evolve(LOOKS[name], wrong=lambda *_: ["no"]))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(confirming, "_repeat", interrupted)
+    monkeypatch.setattr(confirming, "_ends", lambda *_: False)
+    monkeypatch.setattr(command, "QUICK_S", 0.1)
+    monkeypatch.setattr(command, "confirmed", lambda *_: None)
+    assert cli.run(["judge", "broker", healthy, "--json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verdict"], document["reason"]) == ("unknown", "interrupted")
+    assert "JoinGroup (no protocol at all)" in str(document["differs"])

@@ -113,6 +113,29 @@ def test_a_long_line_does_not_take_long(text: str) -> None:
     assert sum(len(r.text) > 0 for r in readings(line)) < 30
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        f"{TIME} INFO ",
+        "kafka-1  | DEBUG ",
+        "10:00:00 INFO GroupMetadataManager - ",
+        "INFO  x: ",
+    ],
+)
+def test_a_line_of_a_consumer_group_needs_no_marker(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "f.log"
+    said = [
+        "[GroupId orders] Bumped group epoch to 3.",
+        "[GroupId orders] Member m-1 fenced from the group because the member session expired.",
+        "[GroupId orders][MemberId m-1] What a version prints of a streams group.",
+    ]
+    path.write_text("".join(f"{before}{line}\n" for line in said))
+    report = replay_file(str(path))
+    assert (report.understood, report.strange) == (3, 0)
+    assert [group.group for group in report.groups] == ["orders"]
+
+
 REQUESTS = gzip.decompress((DATA / "requests" / "live-zombie.log.gz").read_bytes()).decode()
 
 

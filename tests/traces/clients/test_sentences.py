@@ -57,3 +57,29 @@ def test_every_sentence_is_found_in_its_own_text() -> None:
         library = sentence.libraries[0] if sentence.libraries else ""
         found = all_sentences().in_line(text, library)
         assert sentence.kind in {hit.sentence.kind for hit in found}, text
+
+
+@pytest.mark.parametrize(
+    ("line", "group"),
+    [
+        ("(Re-)joining group 'orders'", "orders"),
+        ("(Re-)joining group `orders`", "orders"),
+        ('Revoking previously assigned partitions [p-0] for group "orders"', "orders"),
+        ("[Consumer clientId=c, groupId='orders'] (Re-)joining group", "orders"),
+        ("Error while committing offsets for group topic[4]: Broker: Unknown member", ""),
+        ("Commit failed, group: orders[2]: Broker: Unknown member", ""),
+        ("kafka.errors.UnknownMemberIdError: [Error 25] of group 'orders'", "orders"),
+    ],
+)
+def test_a_name_may_stand_in_quotes_and_a_partition_is_no_group(line: str, group: str) -> None:
+    assert {said.group for said in ClientLog().statements([(1, line)])} == {group}
+
+
+def test_an_exception_without_a_logger_tells_its_library() -> None:
+    libraries = {
+        "kafka.errors.UnknownMemberIdError: [Error 25] UnknownMemberIdError": "kafka-python",
+        "org.apache.kafka.common.errors.UnknownMemberIdException: The": "java",
+        "KafkaJSError: The coordinator is not aware of this member": "kafkajs",
+    }
+    for line, library in libraries.items():
+        assert {said.library for said in ClientLog().statements([(1, line)])} == {library}

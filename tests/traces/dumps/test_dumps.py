@@ -370,6 +370,27 @@ def test_a_group_of_0_9_is_told_by_its_text(tmp_path: Path) -> None:
     assert sorted(g.timeline.members) == ["a-1", "b-2"]
 
 
+BEFORE_1_0 = (
+    "offset: {} position: 80 CreateTime: {} isvalid: true payloadsize: 90 magic: 1"
+    " compresscodec: NONE crc: 1 keysize: 5 key: metadata::g:1 payload: {}"
+)
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["whole", "beginnings cut off"])
+def test_a_group_of_0_10_is_told_by_its_text(tmp_path: Path, cut: bool) -> None:
+    values = ["consumer:range:3:{a-1=[t-0, t-1],b-2=[t-2]}", "consumer:null:4:{}"]
+    lines = [BEFORE_1_0.format(i, 1700000000000 + i, value) for i, value in enumerate(values)]
+    g = only(tmp_path, *(line[line.index("key: ") :] if cut else line for line in lines))
+    assert g.group == "g:1"
+    assert [(r.to_generation, r.size) for r in g.timeline.rounds] == [(3, 2), (4, 0)]
+    assert sorted(g.timeline.members) == ["a-1", "b-2"]
+
+
+def test_a_damaged_group_of_0_10_is_counted(tmp_path: Path) -> None:
+    (report,) = told(tmp_path, BEFORE_1_0.format(0, 1700000000000, "consumer:range"))
+    assert (report.groups, report.strange) == ((), 1)
+
+
 # -- hostile input
 
 

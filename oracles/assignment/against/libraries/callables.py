@@ -6,8 +6,11 @@ A function takes a `Group` and returns what each member gets:
 
 `groupcheck.model.assignors` says what is in a `Group`. A class is one of kafka-python's or
 aiokafka's, or is derived from one, such as their AbstractPartitionAssignor; it is asked as the
-library's leader asks it. `--against my_package.assignors:mine` imports the module, which runs its
-code; modules of the current folder are found.
+library's leader asks it. In place of a class, an object of it can be named (it is copied for each
+member), or a function without arguments that makes one.
+
+`--against my_package.assignors:mine` imports the module, which runs its code; modules of the
+current folder are found.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from attrs import evolve
@@ -51,7 +55,7 @@ def imported(name: str) -> Function:
             where=f"--against {name}",
             do=f"name it {Path(module).stem if module.endswith('.py') else 'module'}:function",
         ) from None
-    if not callable(found):
+    if not callable(found) and _client_of(found) is None:
         raise UserError(f"{path} is no function", where=f"--against {name}")
     return found  # type: ignore[no-any-return]
 
@@ -63,15 +67,64 @@ def library(
     is like the assignor of Kafka that has the class's own `name`, if there is one. `near`: a module
     that may name it.
     """
-    path = name.partition(":")[2]
-    for base in getattr(assignor, "__mro__", ()):
+    module, _, path = name.partition(":")
+    one = _made_by(name, assignor)
+    client = _client_of(one)
+    if client is None:
+        return _of_function(name, assignor, like, near)
+    if isinstance(one, type):
+        _must_need_no_arguments(name, one)
+    own = getattr(one, "name", None)
+    like = like or (own if own in ASSIGNORS else None)
+    asked = one if isinstance(one, type) else assignor
+    offered = client.offered(asked, path, like, near or module or None)
+    return Library(name, "", (evolve(offered, ask_again=True),), client.quietly)
+
+
+def _client_of(assignor: Any) -> ModuleType | None:
+    """The adapter of the library that the class, or the class of the object, belongs to."""
+    one = assignor if isinstance(assignor, type) else type(assignor)
+    for base in one.__mro__:
         for package, client in CLASSES.items():
             if base.__module__.startswith(f"{package}."):
-                own = getattr(assignor, "name", None)
-                like = like or (own if own in ASSIGNORS else None)
-                offered = client.offered(assignor, path, like)
-                return Library(name, "", (evolve(offered, ask_again=True),), client.quietly)
-    return _of_function(name, assignor, like, near)
+                return client
+    return None
+
+
+def _made_by(name: str, assignor: Any) -> Any:
+    """What a function without arguments makes; else the thing itself. Raises `UserError` if the
+    function fails.
+    """
+    if isinstance(assignor, type) or not inspect.isroutine(assignor):
+        return assignor
+    try:
+        if inspect.signature(assignor).parameters:
+            return assignor
+    except ValueError:  # a builtin, whose signature nobody knows
+        return assignor
+    try:
+        return assignor()
+    except Exception as error:  # whatever somebody's function raises
+        raise UserError(
+            f"makes no assignor: {type(error).__name__}: {error}",
+            where=name,
+            do="return an object of an assignor's class",
+        ) from None
+
+
+def _must_need_no_arguments(name: str, assignor: type) -> None:
+    """Raises `UserError` for a class of which no object can be made without arguments."""
+    try:
+        inspect.signature(assignor).bind()
+    except TypeError as error:
+        raise UserError(
+            f"no object of this class can be made without arguments: {error}",
+            where=name,
+            do="name a function without arguments that makes one (def make(): return"
+            f" {assignor.__name__}(...)), or an object",
+        ) from None
+    except ValueError:  # a builtin, whose signature nobody knows
+        return
 
 
 def _must_take_a_group(name: str, function: Function | type) -> None:

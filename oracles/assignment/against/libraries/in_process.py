@@ -4,9 +4,12 @@ its topics, answer in the same form, and write to loggers.
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from copy import deepcopy
+from functools import partial
 from importlib import import_module, metadata
 from typing import Any
 
@@ -104,9 +107,23 @@ def asking(start: str, assignor: str, questions: Iterable[tuple[Group, str]]) ->
     return f"{start}{CLUSTER}{''.join(asked)}"
 
 
-def class_code(assignor: type) -> str:
-    """Lines that import the class as `Assignor`."""
-    lines, path = reached(assignor)
+def fresh(assignor: Any) -> Callable[[], Any]:
+    """Makes an assignor that remembers nothing: by calling the class or the function that makes
+    one, or as a copy of the object that was named.
+    """
+    if isinstance(assignor, type) or inspect.isroutine(assignor):
+        return assignor
+    return partial(deepcopy, assignor)
+
+
+def class_code(assignor: Any, near: str | None = None) -> str:
+    """Lines that import the class, or the function that makes an assignor, as `Assignor`; of an
+    object, a function that copies it. `near`: a module that names it.
+    """
+    lines, path = reached(assignor, near)
+    if not isinstance(assignor, type) and not inspect.isroutine(assignor):
+        copied = f"def Assignor():\n    return deepcopy({path})\n"
+        return f"from copy import deepcopy\n\n{lines}\n\n{copied}\n"
     if "." not in path and lines.endswith(f" import {path}\n"):
         return f"{lines.rstrip()} as Assignor"
     return f"{lines}Assignor = {path}"

@@ -1,11 +1,13 @@
 """kafka-python's assignors, asked as its leader asks them: the members' metadata goes through the
-wire format first.
+wire format first. From 3 on an assignor is an object for each consumer; before, it is a class.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from groupcheck.model.assignors import Group, Member, Partitions
@@ -13,12 +15,14 @@ from groupcheck.oracles.assignment.against.libraries.in_process import (
     Cluster,
     asking,
     class_code,
+    fresh,
     installed,
     listed,
     offered_by,
     quiet,
     read,
 )
+from groupcheck.oracles.assignment.against.libraries.on_class import Wire, offered_on_class
 from groupcheck.oracles.assignment.against.offered import Claim, Library, Offered
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.values import by_topic
@@ -60,15 +64,40 @@ def library() -> Library:
     return installed("kafka-python", MODULES, offered, quietly)
 
 
-def offered(assignor: type, name: str, like: str | None) -> Offered:
-    """One class of kafka-python's, or one that is derived from its AbstractPartitionAssignor."""
-    return offered_by(_Assignor(assignor), name, like)
+def offered(assignor: Any, name: str, like: str | None, near: str | None = None) -> Offered:
+    """One class of kafka-python's, or one that is derived from its AbstractPartitionAssignor; an
+    object of such a class, or a function that makes one. `near`: a module that names it.
+    """
+    wire = _wire_before_3()
+    if wire is not None:
+        return offered_on_class(assignor, name, like, wire, near)
+    return offered_by(_Assignor(assignor, near), name, like)
+
+
+def _wire_before_3() -> Wire | None:
+    """The messages of the installed version if it is older than 3; None if it is not."""
+    try:
+        protocol = import_module("kafka.coordinator.protocol")
+    except ImportError:
+        return None
+    version = "_v0" if hasattr(protocol, "ConsumerProtocolMemberMetadata_v0") else ""
+    names = (
+        f"ConsumerProtocolMemberMetadata{version}",
+        f"ConsumerProtocolMemberAssignment{version}",
+    )
+    if not all(hasattr(protocol, name) for name in names):
+        return None
+    subscription = "kafka.coordinator.subscription"
+    tells_instances = find_spec(subscription) is not None
+    seen = (subscription, "Subscription") if tells_instances else ("", "")
+    return Wire(protocol.__name__, *names, seen)
 
 
 class _Assignor:
-    def __init__(self, assignor: Any) -> None:
-        self.assignor = assignor
-        self.start = CODE.format(assignor=class_code(assignor))
+    def __init__(self, assignor: Any, near: str | None) -> None:
+        self.make = fresh(assignor)
+        self.assignor = self.make()
+        self.start = CODE.format(assignor=class_code(assignor, near))
 
     def sent(self, topics: list[str], owned: Partitions | None, generation: int) -> Any:
         from kafka.protocol.consumer.metadata import (
@@ -76,7 +105,7 @@ class _Assignor:
             ConsumerProtocolSubscription,
         )
 
-        assignor = self.assignor()
+        assignor = self.make()
         if owned is not None:
             assignor.on_assignment(
                 ConsumerProtocolAssignment(0, list(by_topic(owned).items()), b""), generation
@@ -88,7 +117,7 @@ class _Assignor:
             Joined(m.id, m.instance, self.sent(sorted(m.topics), _claim(m), m.generation))
             for m in group.members
         ]
-        return listed(self.assignor().assign(Cluster(dict(group.topics)), joined))
+        return listed(self.make().assign(Cluster(dict(group.topics)), joined))
 
     def claim_of(self, owned: Partitions, generation: int) -> Claim:
         topics = sorted({topic for topic, _ in owned})
@@ -113,11 +142,11 @@ class _Assignor:
     def claim_code(self, owned: Partitions, generation: int) -> str:
         topics = sorted({topic for topic, _ in owned})
         sent = f"sent({topics!r}, {by_topic(owned)!r}, {generation})"
-        return f"{self.start}print(Assignor.parse_member_metadata({sent}))\n"
+        return f"{self.start}print(Assignor().parse_member_metadata({sent}))\n"
 
     def newcomer_code(self, owned: Partitions, generation: int) -> str:
         first = f"sent(['t'], {by_topic(owned)!r}, {generation})"
-        return f"{self.start}{first}\nprint(Assignor.parse_member_metadata(sent(['t'])))\n"
+        return f"{self.start}{first}\nprint(Assignor().parse_member_metadata(sent(['t'])))\n"
 
 
 def _claim(member: Member) -> Partitions | None:

@@ -7,8 +7,15 @@ from collections.abc import Iterator, Mapping
 
 from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.oracles.judge.client.events import Delivered
-from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, GRACE_S
-from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING, App, Asked, Told
+from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, GRACE_S, Knowledge
+from groupcheck.oracles.judge.client.record import (
+    NO_GENERATION,
+    NOTHING,
+    App,
+    Asked,
+    Committed,
+    Told,
+)
 from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
 
 
@@ -94,6 +101,9 @@ def commits_what_was_delivered(run: Seen) -> Iterator[Case]:
             begun = dict(event.offsets) | begun
         elif isinstance(event, Asked) and event.api == "OffsetCommit":
             due.append(event)
+        elif isinstance(event, Told):  # an OffsetFetch: others got the records before that
+            for partition, offset in event.offsets.items():
+                reached[partition] = max(reached.get(partition, 0), offset)
         elif isinstance(event, App) and isinstance(event.said, Delivered):
             said = event.said
             reached[said.partition] = max(reached.get(said.partition, 0), said.last + 1)
@@ -109,3 +119,60 @@ def _ahead(commit: Asked, reached: Mapping[Partition, int]) -> Iterator[Case]:
             if ahead > 0
             else "",
         )
+
+
+def begins_where_committed(run: Seen) -> Iterator[Case]:
+    """The first offset that it fetches or commits of a partition that it had not before, or had
+    lost. It has to ask for the committed one, so what comes before that answer is no occasion,
+    unless it comes late.
+    """
+    committed: dict[Partition, int] = {}
+    commits: dict[int, Asked] = {}
+    # Of such partitions: what was committed since the client was told its share.
+    new: dict[Partition, set[int]] = {}
+    told: set[Partition] = set()
+    before = Knowledge()
+    for event, now in run.events:
+        if now.share is not None and now.share_generation != before.share_generation:
+            had = NOTHING if before.lost is not None else now.share_before
+            new = {p: {committed[p]} for p in now.share - had if p in committed}
+            told = set()
+        before = now
+        if isinstance(event, Committed):
+            _note(event.offsets, committed, new)
+        elif isinstance(event, Told):
+            told |= event.offsets.keys()
+            _note(event.offsets, committed, new)
+            if (commit := commits.pop(event.number, None)) is not None and not event.error:
+                _note(commit.offsets, committed, {})
+        elif isinstance(event, Asked) and event.api in ("Fetch", "OffsetCommit"):
+            is_fetch = event.api == "Fetch"
+            if not is_fetch:
+                commits[event.number] = event
+            knows = event.at - now.share_at > GRACE_S
+            if is_fetch or event.generation == now.share_generation:
+                for p in event.offsets.keys() & new.keys():
+                    if knows or p in told or not is_fetch:
+                        yield _begins(event, p, new.pop(p))
+
+
+def _note(
+    offsets: Mapping[Partition, int],
+    committed: dict[Partition, int],
+    new: Mapping[Partition, set[int]],
+) -> None:
+    committed.update(offsets)
+    for p in offsets.keys() & new.keys():
+        new[p].add(offsets[p])
+
+
+def _begins(request: Asked, partition: Partition, right: set[int]) -> Case:
+    offset, last = request.offsets[partition], max(right)
+    does = "fetches" if request.api == "Fetch" else "commits"
+    return Case(
+        request.at,
+        f"it is given {named({partition})} anew, and {does} it from {offset} on, where {last} is"
+        " committed"
+        if offset not in right
+        else "",
+    )

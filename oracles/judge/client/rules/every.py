@@ -34,6 +34,13 @@ RULES = (
         needs_events=True,
     ),
     Rule(
+        "begins_where_committed",
+        "It begins to read a partition that it is given anew where the group has committed it.",
+        "ConsumerCoordinator.initWithCommittedOffsetsIfNeeded; KafkaConsumer: a process that takes"
+        " a partition over begins at the committed offset",
+        commits.begins_where_committed,
+    ),
+    Rule(
         "fetches_its_share",
         "It fetches only what it was given; nothing once it is no member, and nothing between an"
         " eager JoinGroup and its SyncGroup.",

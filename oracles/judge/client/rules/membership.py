@@ -65,14 +65,20 @@ def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
 
 
 def keeps_its_id(run: Seen) -> Iterator[Case]:
-    """Whatever happens to its connections, as long as it neither left nor was refused."""
+    """Whatever happens to its connections, as long as it neither left nor was refused, and its
+    coordinator was not silent for so long that its session is over.
+    """
     left: set[str] = set()
+    silent = -1.0
     for event, now in run.events:
+        if isinstance(event, Moved) and event.seconds * 1000 >= now.session_ms:
+            silent = event.at if event.kind == "silence" else silent
         if isinstance(event, Asked) and event.api == "LeaveGroup":
             left |= {*event.members, *([event.member] if event.member else [])}
         if not isinstance(event, Asked) or event.api != "JoinGroup" or now.share is None:
             continue
-        if now.id and now.id not in left and now.fenced is None:
+        over = silent > max(now.beaten_at, now.generation_at)
+        if now.id and now.id not in left and now.fenced is None and not over:
             yield Case(
                 event.at,
                 ""
@@ -106,7 +112,9 @@ def _joins_late(words: str, seconds: float) -> str:
 
 
 def backs_off(run: Seen) -> Iterator[Case]:
-    """Requests of one kind that follow a refused one of the same kind are counted."""
+    """Requests of one kind that follow a refused one of the same kind are counted, in seconds that
+    may have stalls in them.
+    """
     requests: dict[int, str] = {}
     refused: dict[str, bool] = {}
     recent: dict[str, deque[float]] = {}
@@ -121,8 +129,9 @@ def backs_off(run: Seen) -> Iterator[Case]:
             requests[event.number] = event.api
             if refused.get(event.api):
                 times = recent.setdefault(event.api, deque())
-                times.append(event.at)
-                while times[0] < event.at - 1:
+                now_s = run.record.clock.real(event.at)
+                times.append(now_s)
+                while times[0] < now_s - 1:
                     times.popleft()
                 if len(times) > worst[event.api][0]:
                     worst[event.api] = (len(times), event.at)
@@ -228,7 +237,9 @@ def stops_when_fenced(run: Seen) -> Iterator[Case]:
 
 
 def leaves_on_close(run: Seen) -> Iterator[Case]:
-    """A dynamic member sends LeaveGroup if it knows its coordinator; a static one does not."""
+    """A dynamic member sends LeaveGroup if it knows its coordinator, unless it learns while it
+    closes that it is no member; a static one sends none.
+    """
     stopping: float | None = None
     member, left, ended = False, False, False
     known, over = False, 0
@@ -244,8 +255,9 @@ def leaves_on_close(run: Seen) -> Iterator[Case]:
         if isinstance(event, Stopping):
             stopping = event.at
             member = bool(now.id) and now.lost is None and now.fatal is None and known
-        if isinstance(event, Asked) and event.api == "LeaveGroup" and stopping is not None:
-            left = True
+        elif stopping is not None:
+            member = member and now.lost is None
+            left = left or (isinstance(event, Asked) and event.api == "LeaveGroup")
         ended = ended or isinstance(event, Ended)
     if stopping is None or not member:
         return

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from groupcheck.model.assignors import Partition
 from groupcheck.model.assignors.group import Group, Member
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.assignment.validity import complete, valid
 from groupcheck.oracles.judge.client.knowledge import GRACE_S, eager_free
-from groupcheck.oracles.judge.client.record import NOTHING, Asked, Record, Seated, Told
+from groupcheck.oracles.judge.client.record import NOTHING, Asked, Seated, Stopping, Told
 from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
 
 MENDED_S = 2.0
@@ -19,12 +19,17 @@ COMPLETE = ", and it leaves it at that"
 def plans_for_all(run: Seen) -> Iterator[Case]:
     """The plan is valid and complete for the members that the answer to its JoinGroup lists. In the
     cooperative protocol a partition that moves may be given to nobody for a round. A leader that
-    does not know a topic yet may leave it out, if it joins again as soon as it does.
+    does not know a topic yet, or a partition of it, may leave it out, if it joins again as soon as
+    it does.
     """
     left_out: tuple[float, str] | None = None
     joins: set[int] = set()
     group: dict[int, tuple[Seated, ...]] = {}
+    topics = dict(run.record.topics)
+    last: Asked | None = None  # the plan of the generation in which it leads
     for event, now in run.events:
+        if isinstance(event, Stopping):
+            left_out = None
         if left_out is not None:
             joins_again = isinstance(event, Asked) and event.api == "JoinGroup"
             if joins_again or event.at - left_out[0] > MENDED_S:
@@ -32,28 +37,37 @@ def plans_for_all(run: Seen) -> Iterator[Case]:
                 left_out = None
         if isinstance(event, Asked) and event.api == "JoinGroup":
             joins.add(event.number)
+            last = None
         elif isinstance(event, Told) and event.number in joins and event.seats:
             group[event.generation] = event.seats
         elif isinstance(event, Asked) and event.api == "SyncGroup" and event.plan:
             seats = group.get(event.generation)
             if seats is None:
                 continue
-            mistake = _mistake(run.record, seats, event, now.cooperative)
+            last = event
+            mistake = _mistake(topics, seats, event, now.cooperative)
             if mistake.endswith(COMPLETE):
                 left_out = (event.at, mistake)
             else:
                 yield Case(event.at, mistake)
+        elif isinstance(event, Told) and event.grows(topics):
+            topics |= event.partitions
+            if last is not None and now.lost is None:
+                mistake = _mistake(topics, group[last.generation], last, now.cooperative)
+                left_out = (event.at, mistake) if mistake else left_out
     if left_out is not None:
         yield Case(*left_out)
 
 
-def _mistake(record: Record, seats: tuple[Seated, ...], request: Asked, cooperative: bool) -> str:
+def _mistake(
+    topics: Mapping[str, int], seats: tuple[Seated, ...], request: Asked, cooperative: bool
+) -> str:
     """What is wrong with a plan; empty: nothing."""
     unread = [member for member, share in request.plan.items() if share is None]
     if unread:
         return f"the share of {unread[0]} in its plan cannot be read"
     members = [Member(s.id, s.topics, s.owned, instance=s.instance) for s in seats]
-    group = Group(dict(record.topics), members)
+    group = Group(dict(topics), members)
     shares = {member: share for member, share in request.plan.items() if share is not None}
     for wrong in valid(group, shares):
         return f"in its plan {wrong.words}"

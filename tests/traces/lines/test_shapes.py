@@ -10,8 +10,8 @@ import pytest
 
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.sentences import Sentences, all_sentences, shipped_sentences
-from groupcheck.traces.clients.shapes import shape_of
 from groupcheck.traces.clients.who import names
+from groupcheck.traces.lines.shapes import shape_of
 
 DATA = Path(__file__).parents[2] / "data" / "incidents"
 
