@@ -168,13 +168,14 @@ def _add_round(
     leads = [(m, r) for m, r in seen if r.leader and r.leader in (m.member, r.member, "me")]
     ids = next((r.ids for _, r in leads if r.ids), frozenset())
     sizes = [r.size for _, r in seen if r.size]
+    tells = any(r.synced for m, _ in seen for r in m.rounds)  # sarama never does
     began = Round(
         min((r.asked for _, r in seen if r.asked), key=_when, default=None),
         generation - 1,
         generation,
         joined_at=min(joined, key=_when, default=None),
         assigned=max(synced, key=_when, default=None),
-        outcome="assigned" if synced else "stabilized" if last else "interrupted",
+        outcome="assigned" if synced else "stabilized" if last or not tells else "interrupted",
         size=sizes[0] if sizes else None,
         leader=next((r.leader for _, r in seen if r.leader not in ("", "me", "no")), None),
         joined=[r.member for _, r in seen if r.member],
