@@ -9,7 +9,7 @@ REPOSITORY ?=
 # Tests start groupcheck hundreds of times, and each start would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test browser browser-docs lint format bench bench-assignors \
+.PHONY: help setup demo test browser browser-docs lint ruff types format bench bench-assignors \
 	bench-first-minute bench-kernels bench-replay bench-spark nightly pythons release docs clean \
 	mutants-engine mutants-protocol
 
@@ -29,12 +29,19 @@ $(SLIM): requirements-slim.txt pyproject.toml .ci/setup
 demo: $(SLIM) ## a proof, a seeded mistake with its counterexample, a real log explained
 	@.ci/demo
 
-test: lint ## lint, then pytest
-	@$(RUN)/pytest -n auto --maxprocesses 4 --dist loadfile
+# mypy has one thread: where it ran alone, the other processors would wait for it.
+test: ruff ## lint and pytest, side by side
+	@$(MAKE) --no-print-directory types & types=$$!; trap "kill $$types" INT TERM; \
+	$(RUN)/pytest -n auto --maxprocesses 4 --dist loadfile; tests=$$?; \
+	wait $$types || { echo "make lint fails, above" >&2; exit 1; }; exit $$tests
 
-lint: $(READY) ## ruff, mypy --strict, import contracts
+lint: ruff types ## ruff, mypy --strict, import contracts
+
+ruff: $(READY)
 	@$(RUN)/ruff check --quiet .
 	@$(RUN)/ruff format --check --quiet .
+
+types: $(READY)
 	@$(RUN)/mypy --no-error-summary
 	@$(RUN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 

@@ -9,9 +9,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
+from xdist.scheduler import LoadFileScheduling
 
 os.environ["GROUPCHECK_CHECK_BOUNDS"] = "1"  # before the engine is imported: see bounds.py
 
@@ -41,6 +43,7 @@ OF_TERMINALS = (
 )
 OF_PYTEST = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 OF_CI = ("GITHUB_ACTIONS",)  # which makes commands print annotations
+ON_SPARK = ("oracles/spark/", "test_archive_on_spark.py", "test_sweep_spark.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -80,6 +83,19 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+class OneSpark(LoadFileScheduling):  # type: ignore[misc]
+    """`--dist loadfile`, and all files that start Spark in one process: its JVM starts once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "Spark" if any(part in file for part in ON_SPARK) else file
+
+
+@pytest.hookimpl(optionalhook=True)  # there is none with `-p no:xdist`
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    return OneSpark(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

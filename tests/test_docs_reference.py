@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import assemble
@@ -153,9 +154,10 @@ def test_the_site_names_no_other_host_for_what_its_pages_load(site):
     assert given["theme"]["font"] is False
 
 
-def anchors(page: str) -> set[str]:
+@cache
+def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as mkdocs makes them."""
-    prose = re.sub(r"^```.*?^```$", "", page, flags=re.M | re.S)
+    prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
     words = [
         re.sub(r"[^\w\s-]", "", h).strip().lower() for h in re.findall(r"^#+ (.*)$", prose, re.M)
     ]
@@ -171,7 +173,7 @@ def test_each_link_between_pages_leads_to_a_page_and_to_a_heading_of_it(site):
                 continue
             followed += 1
             file = page.parent / target if target else page
-            found = file.is_file() and (not anchor or anchor in anchors(file.read_text("utf-8")))
+            found = file.is_file() and (not anchor or anchor in anchors(file))
             broken += [] if found else [(page.name, target, anchor)]
     assert followed > 50
     assert broken == []

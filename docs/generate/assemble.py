@@ -14,6 +14,7 @@ from pathlib import Path
 
 import causes
 import documents
+import facts
 import reference
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +60,7 @@ def assemble(into: Path) -> None:
         **reference.pages(shown),
         "reference/causes.md": causes.causes(),
         "reference/statements.md": causes.statements(),
+        "reference/facts.md": facts.facts(),
         "reference/documents.md": documents.documents(),
     }
     for path in sources():

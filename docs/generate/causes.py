@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from reference import cell, code, page, table
 
-from groupcheck.traces.causes.knowledge import Cause, Need, Sign, in_general, shipped_knowledge
+from groupcheck.traces.causes.knowledge import Cause, Sign, in_general, shipped_knowledge
 from groupcheck.traces.clients.sentences import StatementKind, kinds, shipped_sentences
+from groupcheck.traces.facts.needs import Need
 
 NAMES = {"group", "client", "member", "instance"}
 MOST_TEXTS = 3
@@ -17,6 +18,9 @@ BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
 
 def condition(name: str, wanted: str) -> str:
     """One value that a field may have, in words."""
+    name = name.removeprefix(".")
+    if wanted == "!-":
+        return f"the line has `{name}`"
     if wanted == "-":
         return f"the line has no `{name}`"
     for bound, told in BOUNDS.items():
@@ -126,7 +130,8 @@ a kind of statement ([Statements](statements.md)), and may ask for values of its
 for a number of statements (`at_least`) and of members (`members`). Values: `a` is this text, `a*` a
 beginning, `*a*` a part, `<10` and `>=10` a bound, `-` an absent field, `!a` anything but `a`.
 `confidence` is `certain`, `likely` or `possible`; a possible cause tells with `decide` what line
-would decide.
+would decide. Facts of your own, which follow from several lines, are `[[derived]]` tables of the
+same file ([Facts](facts.md)).
 """
 
 

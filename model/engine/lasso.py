@@ -16,7 +16,6 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import UNKNOWN, Firing, Kind, Path
 
-LOOKED_AT = 20_000  # states that `is_out_of_reach` visits before it gives up
 Binding = dict[str, int]
 
 
@@ -104,45 +103,6 @@ def breaks(see: Semantics, promise: Liveness, binding: Binding, path: Path) -> b
         return True
     assert promise.when is not None, f"{promise.kind} is no promise about lassos"
     return any(see.answer(promise.when, ALL, binding, state) for state in states[last + 1 :])
-
-
-def is_out_of_reach(see: Semantics, goal: Liveness, binding: Binding, state: State) -> bool | None:
-    """Does no path from this state lead to the goal of an `always_possible`? None: there are too
-    many states to tell.
-    """
-    seen, todo = {state}, [state]
-    while todo:
-        now = todo.pop()
-        if see.answer(goal.goal, ALL, binding, now):
-            return False
-        for step, _ in see.steps(now):
-            if step.state not in seen:
-                seen.add(step.state)
-                todo.append(step.state)
-        if len(seen) > LOOKED_AT:
-            return None
-    return True
-
-
-def broken_by(see: Semantics, path: Path) -> dict[str, Binding]:
-    """The progress promises that a path breaks, each with the first binding for which it does. A
-    lasso breaks promises if it is fair, another path if its last state has something out of reach.
-    """
-    broken: dict[str, Binding] = {}
-    if path.loop_from is not None and unfair_to(see, path):
-        return broken
-    for promise in see.spec.progress:
-        is_about_lassos = promise.kind != "always_possible"
-        if is_about_lassos == (path.loop_from is not None):
-            for binding in see.instances(promise.bound):
-                if (
-                    breaks(see, promise, binding, path)
-                    if is_about_lassos
-                    else is_out_of_reach(see, promise, binding, path.states[-1])
-                ):
-                    broken[promise.name] = binding
-                    break
-    return broken
 
 
 def named(promises: Iterable[Liveness], name: str) -> Liveness | None:

@@ -62,7 +62,7 @@ def _timed(document: Row) -> Row:
 
 def _verdict(document: Row) -> Row:
     time = document["time"]
-    facts = document.get("facts")
+    facts = document.get("request_facts")
     return {
         **{
             name: document[name]

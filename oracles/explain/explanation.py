@@ -12,7 +12,8 @@ import attrs
 from groupcheck.invariants.registry import sentences
 from groupcheck.invariants.sentences import Broken, as_sentence, filled_in
 from groupcheck.model.engine import Spec, StepInvariant
-from groupcheck.model.engine.lasso import broken_by, named
+from groupcheck.model.engine.lasso import named
+from groupcheck.model.engine.plain.reach import broken_by
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import DEADLOCK, Path, Reached, Violation
 from groupcheck.model.protocol.story import Era, Line, Mark, Story

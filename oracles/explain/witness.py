@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from groupcheck.model.engine import Predicate, Spec, StepInvariant
-from groupcheck.model.engine.lasso import broken_by
 from groupcheck.model.engine.lasso import named as live_named
+from groupcheck.model.engine.plain.reach import broken_by
 from groupcheck.model.engine.promises import ALL, SOME
 from groupcheck.model.engine.refinement import Refined
 from groupcheck.model.engine.step import Semantics, State

@@ -21,6 +21,7 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import Knowledge
 from groupcheck.traces.causes.scan_log import NOT_JUDGED
 from groupcheck.traces.causes.turn_on import to_turn_on
+from groupcheck.traces.facts.facts import Fact, facts_told
 from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
 from groupcheck.traces.formats import CLIENTS
 from groupcheck.traces.members.group_story import GroupStory
@@ -60,6 +61,8 @@ class Answer:
     seen: tuple[Seen, ...]
     # All that lines say about it.
     evidence: GroupEvidence
+    # What changed, went back, repeats, stands still or is shared, whatever the cause is.
+    facts: tuple[Fact, ...] = ()
     # What to turn on so that the next log tells the cause; empty if this one does, or all is well.
     turn_on: str = ""
 
@@ -101,7 +104,8 @@ def _answer(
 ) -> Answer:
     diagnosis = diagnose(evidence, knowledge)
     verdict, verdict_reason = _judged(seen)
-    health, reason = _health(diagnosis, evidence, seen, verdict, verdict_reason)
+    facts = told_facts(evidence, knowledge)
+    health, reason = _health(diagnosis, evidence, seen, facts, verdict, verdict_reason)
     blind = not diagnosis.causes and bool(evidence.tallies) and health in ("unknown", "troubled")
     return Answer(
         name,
@@ -112,8 +116,15 @@ def _answer(
         verdict_reason,
         tuple(seen),
         evidence,
+        tuple(facts),
         to_turn_on(evidence) if blind else "",
     )
+
+
+def told_facts(evidence: GroupEvidence, knowledge: Knowledge) -> list[Fact]:
+    """The facts among all that lines say about a group."""
+    told = {k: (t.count, t.statements()) for k, t in evidence.tallies.items()}
+    return facts_told(knowledge.facts, told)
 
 
 def _judged(seen: Sequence[Seen]) -> tuple[Kind, str]:
@@ -128,6 +139,7 @@ def _health(
     diagnosis: Diagnosis,
     evidence: GroupEvidence,
     seen: Sequence[Seen],
+    facts: Sequence[Fact],
     verdict: Kind,
     verdict_reason: str,
 ) -> tuple[Health, str]:
@@ -135,8 +147,9 @@ def _health(
         return "broken", f"the broker did what no correct coordinator does: {verdict_reason}"
     if diagnosis.causes:
         return diagnosis.health, diagnosis.causes[0].cause.title
-    if diagnosis.health != "calm":
-        return "troubled", "this log cannot tell why"
+    alarm = next((f.text for f in facts if f.alarm), "")
+    if diagnosis.health != "calm" or alarm:
+        return "troubled", alarm or "this log cannot tell why"
     hurt = [s.group.findings for s in seen if serious(s.group.findings)]
     if hurt:
         return "troubled", next(harm(hurt[0]), "")

@@ -5,7 +5,7 @@ evidence, what to do, what is only possible, and what this log cannot tell.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
@@ -21,12 +21,15 @@ from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.causes.diagnosis import FoundCause
 from groupcheck.traces.causes.knowledge import Ticket
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.facts.facts import Fact
+from groupcheck.traces.facts.rules import SORTS
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import plural
 from groupcheck.traces.reading.source import place_of
 
 CALM_SHOWN = 3
+FACTS_SHOWN, QUOTES_OF_FACT = 5, 2
 SOFTWARE = {"broker": "the broker", "java": "Kafka's client", "librdkafka": "librdkafka"}
 NOT_TOLD, KEEP = "the log does not tell", "as it is"
 WORDS = {"broken": "broken", "troubled": "troubled", "unknown": "cannot tell", "calm": "calm"}
@@ -75,6 +78,16 @@ class Claim:
 
 
 @frozen
+class FactInWords:
+    """A fact with the lines on which it rests."""
+
+    # What went back, stands still, ...
+    label: str
+    text: str
+    quotes: tuple[Quote, ...]
+
+
+@frozen
 class RuledOut:
     """A cause that does not fit, in words."""
 
@@ -91,6 +104,8 @@ class AnswerInWords:
     causes: tuple[Claim, ...]
     candidates: tuple[Claim, ...]
     consequences: tuple[Claim, ...]
+    # What the lines show where they tell no cause: one of each kind.
+    facts: tuple[FactInWords, ...]
     # Of the hints, those that no candidate says.
     hints: tuple[str, ...]
     # What it cost, in short sentences.
@@ -145,6 +160,7 @@ def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
         claims(d.causes, numbered=True),
         claims(d.candidates),
         claims(d.consequences),
+        () if d.causes or answer.health == "calm" else tuple(_facts(answer, reports)),
         tuple(hint for hint in d.hints if not any(text in hint for text in said)),
         tuple(
             dict.fromkeys(
@@ -166,6 +182,17 @@ def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
             )
         ),
     )
+
+
+def _facts(answer: Answer, reports: Sequence[FileReport]) -> Iterator[FactInWords]:
+    """The most telling facts, one of each kind."""
+    firsts: dict[str, Fact] = {}
+    for f in answer.facts:
+        firsts.setdefault(f.kind, f)
+    for f in list(firsts.values())[:FACTS_SHOWN]:
+        more = f", and {plural(f.count - 1, 'other')} alike" if f.count > 1 else ""
+        quotes = tuple(_quote(said, "", reports) for said in f.lines[:QUOTES_OF_FACT])
+        yield FactInWords(SORTS[f.sort], f.text + more, quotes)
 
 
 def headline(answers: Sequence[Answer]) -> str:
@@ -206,7 +233,7 @@ def _claim(found: FoundCause, number: int, reports: Sequence[FileReport]) -> Cla
         who=found.who,
         settings=tuple(Setting(n, present.get(n, ""), wanted.get(n, "")) for n in names),
         tickets=tuple(dict.fromkeys(map(_ticket, found.tickets))),
-        evidence=tuple(_quote(s, found.text, reports) for s in found.evidence),
+        evidence=tuple(_quote(s, found.text, reports) for s in found.lines),
         decide=found.decide,
     )
 

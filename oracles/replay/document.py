@@ -16,7 +16,7 @@ from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay import replay_types
 from groupcheck.oracles.replay.answers import Answer, judged, worst
 from groupcheck.oracles.replay.claims import headline
-from groupcheck.oracles.replay.facts_document import facts_document
+from groupcheck.oracles.replay.facts_document import fact_document
 from groupcheck.oracles.replay.findings_document import findings_document
 from groupcheck.oracles.replay.lanes import NO_STORY
 from groupcheck.oracles.replay.lives_document import (
@@ -27,6 +27,7 @@ from groupcheck.oracles.replay.lives_document import (
     removal_document,
     seen_document,
 )
+from groupcheck.oracles.replay.request_facts_document import request_facts_document
 from groupcheck.oracles.show.json_schemas import ABSENT, document, printed
 from groupcheck.traces.causes.diagnosis import FoundCause
 from groupcheck.traces.findings.anomalies import HOUR_MS, busiest, period, unstable_share
@@ -110,6 +111,7 @@ def answer_document(a: Answer, log: replay_types.GroupLog) -> replay_types.Group
         candidates=[cause_document(f) for f in d.candidates],
         consequences=[cause_document(f) for f in d.consequences],
         ruled_out=[refuted_document(r) for r in d.refuted],
+        facts=[fact_document(f) for f in a.facts],
         hints=list(d.hints),
         turn_on=a.turn_on,
         followed=followed_document(a.evidence.followed),
@@ -141,7 +143,7 @@ def cause_document(f: FoundCause) -> replay_types.Cause:
             replay_types.Ticket(id=t.id, affects=t.affects, fixed=t.fixed, here=list(t.here))
             for t in f.tickets
         ],
-        evidence=[replay_types.Evidence(file=s.log, line=s.line, text=s.text) for s in f.evidence],
+        evidence=[replay_types.Evidence(file=s.log, line=s.line, text=s.text) for s in f.lines],
     )
 
 
@@ -168,7 +170,7 @@ def _whole(
         ),
         notes=list(notes),
         answers_judged=_judged(every),
-        facts=facts_document(every),
+        request_facts=request_facts_document(every),
         files=[file_document(r) for r in reports],
         groups=groups,
     )
@@ -232,7 +234,7 @@ def group_document(
         anomalies=[anomaly_document(a) for a in g.anomalies],
         findings=findings_document(g.findings),
         answers_judged=_judged([g]),
-        facts=facts_document([g]),
+        request_facts=request_facts_document([g]),
     )
 
 

@@ -29,8 +29,8 @@ def removal_document(r: Removal) -> replay_types.Removal:
         generation=r.generation,
         how=r.how,
         client_reason=r.reason,
-        line=_quoted(r.statement),
-        learnt=None if r.learnt is None else _quoted(r.learnt),
+        line=quoted(r.statement),
+        learnt=None if r.learnt is None else quoted(r.learnt),
     )
 
 
@@ -46,20 +46,18 @@ def clock_document(skew: Skew) -> replay_types.Clock:
 
 
 def _proof(client: Statement, broker: Statement) -> replay_types.OrderProof:
-    return replay_types.OrderProof(client=_quoted(client), broker=_quoted(broker))
+    return replay_types.OrderProof(client=quoted(client), broker=quoted(broker))
 
 
 def followed_document(found: GroupMembers) -> replay_types.ClientFit:
     return replay_types.ClientFit(
         members=found.members,
         steps=found.steps,
-        gaps=[_quoted(said) for said in found.gaps],
+        gaps=[quoted(said) for said in found.gaps],
         shared_names=list(found.shared),
         lapses=[_lapse(x) for x in found.lapses],
         impossible=[
-            replay_types.ImpossibleLine(
-                text=x.text, line=_quoted(x.said), against=_quoted(x.against)
-            )
+            replay_types.ImpossibleLine(text=x.text, line=quoted(x.said), against=quoted(x.against))
             for x in found.impossible
         ],
     )
@@ -70,11 +68,11 @@ def _lapse(x: Lapse) -> replay_types.Lapse:
         client=x.client,
         member=x.member,
         generation=x.generation,
-        shown=_quoted(x.sure),
-        refused=_quoted(x.learnt),
+        shown=quoted(x.sure),
+        refused=quoted(x.learnt),
         request=api_name(x.api),
         partitions=list(x.partitions),
-        given_up=None if x.given_up is None else _quoted(x.given_up),
+        given_up=None if x.given_up is None else quoted(x.given_up),
         next_generation=x.next_generation,
         missed_generations=x.missed,
     )
@@ -155,12 +153,12 @@ def refuted_document(r: RefutedCause) -> replay_types.UnfitCause:
         kind=r.cause.kind,
         title=r.cause.title,
         text=r.text,
-        proof=_quoted(r.by),
-        evidence=[_quoted(said) for said in r.evidence],
+        proof=quoted(r.by),
+        evidence=[quoted(said) for said in r.evidence],
     )
 
 
-def _quoted(said: Statement) -> replay_types.Quoted:
+def quoted(said: Statement) -> replay_types.Quoted:
     return replay_types.Quoted(
         file=said.log,
         line=said.line,

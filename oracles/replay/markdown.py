@@ -70,6 +70,9 @@ def _group(t: AnswerInWords) -> Iterator[str]:
         yield from _claim(claim)
     if t.harm:
         yield "**Harm:** " + "; ".join(map(plain, t.harm))
+    for shown in t.facts:
+        yield f"**{shown.label.capitalize()}:** {plain(shown.text)}"
+        yield fenced([f"{quote.place}: {quote.text}" for quote in shown.quotes])
     for claim in t.candidates:
         yield f"**Possible:** {plain(claim.text)}"
         if claim.decide and claim.decide not in claim.text:

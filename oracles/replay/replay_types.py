@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from attrs import field, frozen
 
-from groupcheck.oracles.replay.fact_types import Facts
 from groupcheck.oracles.replay.finding_types import Findings
 from groupcheck.oracles.replay.member_types import ClientLife, ClientRound, clock
+from groupcheck.oracles.replay.request_fact_types import RequestFacts
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Count, Positive
 
 Verdict = Annotated[
@@ -278,6 +278,24 @@ class UnfitCause:
 
 
 @frozen(kw_only=True)
+class Fact:
+    """A fact about the group, a member, a partition or a broker."""
+
+    kind: Annotated[str, "Its kind, see the page of facts (`groupcheck list statements`)."]
+    sort: Annotated[
+        Literal["went_back", "stands_still", "repeats", "shared", "changed"], "What it is."
+    ]
+    subject: Annotated[str, "Whom it is about; empty for the group."]
+    text: Annotated[str, "One sentence."]
+    values: Annotated[
+        dict[str, int | float | str | bool], "What the lines tell, such as `before` and `now`."
+    ]
+    count: Annotated[Positive, "How many facts of this kind there are."]
+    alarm: Annotated[bool, "A group with it is not calm."]
+    lines: Annotated[list[Quoted], "The lines on which it rests, in order."]
+
+
+@frozen(kw_only=True)
 class Lapse:
     """One membership."""
 
@@ -400,7 +418,9 @@ class GroupLog:
     answers_judged: Annotated[
         Count, "Only of request logs: answers that were compared with the model."
     ] = ABSENT
-    facts: Annotated[Facts, "Only of request logs: what they say without any model."] = ABSENT
+    request_facts: Annotated[
+        RequestFacts, "Only of request logs: what they say without any model."
+    ] = ABSENT
 
 
 @frozen(kw_only=True)
@@ -424,6 +444,11 @@ class Group:
     ruled_out: Annotated[
         list[UnfitCause],
         "Causes whose signs are there and that a line of the member itself rules out.",
+    ]
+    facts: Annotated[
+        list[Fact],
+        "What changed, went back, repeats, stands still or is shared, whatever the cause is; first"
+        " one of each kind, alarms before others, then the rest.",
     ]
     hints: Annotated[list[str], "What would tell the cause of trouble that is not explained."]
     turn_on: Annotated[
@@ -459,6 +484,8 @@ class ReplayDocument:
     answers_judged: Annotated[
         Count, "Only of request logs: answers that were compared with the model."
     ] = ABSENT
-    facts: Annotated[Facts, "Only of request logs: the facts of all groups together."] = ABSENT
+    request_facts: Annotated[
+        RequestFacts, "Only of request logs: the facts of all groups together."
+    ] = ABSENT
     files: Annotated[list[File], "The files."]
     groups: Annotated[list[Group], "Every group of every file."]

@@ -7,8 +7,9 @@ cannot be read is reported; if none can be read, that is a `UserError` (2).
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.reading.unpacking import Watch
 from groupcheck.traces.replay import COLLECT_AFTER, ReplayOptions, known_format, replay_log
 from groupcheck.traces.requests.request_log import NEEDLES as REQUESTS
+
+MOST_QUOTED = 10_000
 
 
 class Replayed(list[FileReport]):
@@ -166,7 +169,7 @@ def replay(
     known_format(format)
     there = find_logs([str(path) for path in paths], watch=watch)
     asked = ReplayOptions(group, format)
-    evidence = Evidence()
+    evidence = Evidence(rules=(knowledge or shipped_knowledge()).facts)
     reports: list[FileReport] = []
     for source in there.sources:
         try:
@@ -194,9 +197,19 @@ def _of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iterator[Fi
     told = evolve(asked, seen=evidence.coordinator_claims.listener(source.name))
     brokers = () if asked.format in CLIENTS else replay_log(source, told)
     others = [r for r in (clients, events, tables) if r is not None]
-    yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or not others)
+    for r in brokers:
+        if r.format != UNKNOWN_FORMAT or not others:
+            yield evolve(r, quotes=source.texts(_quoted(r)))
     if asked.format is None or asked.format in CLIENTS:
         yield from others
+
+
+def _quoted(report: FileReport) -> Set[int]:
+    """The lines that anomalies of groups name, as many as are ever shown."""
+    found = (a for g in report.groups for a in g.anomalies)
+    back = (r.line for g in report.groups for r in g.findings.went_back)
+    lines = (*(line for a in found for line in a.lines or (a.line,) if line), *back)
+    return set(itertools.islice(lines, MOST_QUOTED))
 
 
 def _progress(name: str, read: int, size: int, seconds: float) -> str:

@@ -25,7 +25,7 @@ from groupcheck.oracles.show.pytest_export import literal
 from groupcheck.traces.exchanges.exchange import Exchange
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA, REQUEST_LOG
-from groupcheck.traces.reading import Notes, Source
+from groupcheck.traces.reading import Source
 from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.replay import ReplayOptions, replay_file, replay_log
 from groupcheck.traces.story.events import Event
@@ -103,7 +103,7 @@ def schedules(source: Source, asked: ReplayOptions) -> Iterator[Schedule]:
             if g.verdict == HOLDS and not g.nothing_judged
         }
         numbers = {n for some in wanted.values() for n in some}
-        texts = {n: line for n, line in source.lines(Notes()) if n in numbers}
+        texts = source.texts(numbers)
         for group, some in wanted.items():
             lines = tuple(texts[n] for n in some)
             told = followed(lines, group)

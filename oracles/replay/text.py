@@ -144,7 +144,7 @@ def _answer(t: AnswerInWords) -> Iterator[RenderableType]:
 
 
 def _answer_facts(t: AnswerInWords) -> Iterator[tuple[str, str]]:
-    if not t.causes:
+    if not t.causes and all(so.text != t.sentence for so in t.facts):
         yield "why", t.sentence
     for claim in t.causes:
         yield "cause", f"{claim.text} ({claim.confidence})"
@@ -165,6 +165,11 @@ def _answer_facts(t: AnswerInWords) -> Iterator[tuple[str, str]]:
             yield "tickets", ", ".join(claim.tickets)
     for text in t.harm:
         yield "harm", text
+    for so in t.facts:
+        yield so.label, so.text
+        for quote in so.quotes:
+            line = cut(printable(quote.text), QUOTE_CHARS)
+            yield "", ": ".join(filter(None, (quote.place, line)))
     for claim in t.candidates:
         decide = f" To decide: {claim.decide}" if claim.decide else ""
         yield "possible", claim.text if claim.decide in claim.text else f"{claim.text}{decide}"

@@ -48,9 +48,9 @@ def test_the_document_names_the_zombie_and_tells_the_facts(
         g["unexplained"],
     ) == (77, 77, 72, 0)
     assert [a["kind"] for a in g["anomalies"]] == ["zombie"] and g["anomalies"][0]["line"] == 42
-    assert found["facts"] == g["facts"] and found["facts"]["error_answers"]["OFFSET_COMMIT 25"] == {
-        "a": 1
-    }
+    assert found["request_facts"] == g["request_facts"] and found["request_facts"]["error_answers"][
+        "OFFSET_COMMIT 25"
+    ] == {"a": 1}
     assert [
         (x["from_generation"], x["cause"], x["held_up_by"][:1] and x["held_up_by"][0][0])
         for x in g["rebalances"]
@@ -113,8 +113,8 @@ def test_a_group_of_another_protocol_is_unknown_and_says_which(
     )
     assert "the consumer protocol is not modelled yet" in found["reason"]
     assert (
-        [e["epoch"] for e in found["facts"]["epochs"]]
-        == [2, 3, 4, 5, 6, 7][: len(found["facts"]["epochs"])]
+        [e["epoch"] for e in found["request_facts"]["epochs"]]
+        == [2, 3, 4, 5, 6, 7][: len(found["request_facts"]["epochs"])]
         != []
     )
 

@@ -1,6 +1,4 @@
-"""Facts about connections that end: idle ones, all of them at once, those that a listener closes at
-once, and requests without an answer.
-"""
+"""Facts about connections that end: idle ones, all of them, and those a listener closes at once."""
 
 from __future__ import annotations
 
@@ -69,25 +67,6 @@ def _is_failure(said: Statement) -> bool:
     return "failed" in said.fields or said.fields.get("reason") == "authentication"
 
 
-def lost_together(group: GroupEvidence) -> Iterator[Statement]:
-    """Connections to three brokers or more that ended within two seconds, not for being idle."""
-    ended = [
-        s
-        for s in group.all("disconnected")
-        if s.time is not None
-        and s.fields.get("broker", -1) != -1
-        and s.fields.get("wait") not in IDLE_MS
-        and not (s.fields.get("state") == "UP" and s.fields["wait"] <= SHORT_MS)
-    ]
-    window: list[Statement] = []
-    for said in sorted(ended, key=lambda s: s.time or 0):
-        window = [s for s in window if (said.time or 0) - (s.time or 0) <= TOGETHER_MS] + [said]
-        names = list(dict.fromkeys(str(s.fields["broker"]) for s in window))
-        if len(names) >= 3:
-            yield fact(window[0], "lost_together", count=len(names), brokers=", ".join(names[:5]))
-            return
-
-
 def all_down(group: GroupEvidence) -> Iterator[Statement]:
     """Clients that say that all their brokers are down. librdkafka also counts connections so that
     ended idle: then it says so again and again, and no attempt to connect fails.
@@ -102,19 +81,4 @@ def all_down(group: GroupEvidence) -> Iterator[Statement]:
             yield fact(down[0], "all_down", repeats=len(down))
 
 
-def unanswered(group: GroupEvidence) -> Iterator[Statement]:
-    """Requests that time out, other than JoinGroup, whose answer the coordinator holds back."""
-    for some in group.of_each_process("request_timed_out"):
-        late = [s for s in some if s.library == "librdkafka" and "Join" not in _api(s)]
-        if late and len(late) == len(some):
-            api = next((a for s in late if (a := _api(s))), None)
-            wait = next((w for s in late if (w := s.fields.get("wait"))), None)
-            of = next((o for s in late if (o := s.fields.get("of"))), None)
-            yield fact(late[0], "unanswered", repeats=len(late), api=api, wait=wait, of=of)
-
-
-def _api(said: Statement) -> str:
-    return str(said.fields.get("api", ""))
-
-
-ENDS = (short_connections, idle_ends, lost_together, all_down, unanswered)
+ENDS = (short_connections, idle_ends, all_down)

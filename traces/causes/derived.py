@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
 
 from groupcheck.traces.causes import derived_connections
 from groupcheck.traces.causes.closed_connections import ENDS
 from groupcheck.traces.causes.coordinators import COORDINATORS
-from groupcheck.traces.causes.derived_connections import CLOSE_SHARE
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.slow_joins import JOINS
 from groupcheck.traces.causes.unreachable import REACH
 from groupcheck.traces.clients.statement import MOST_MS, Statement, fact, ms_between
+from groupcheck.traces.facts.facts import in_time
+from groupcheck.traces.facts.rules import Rule, shipped_rules
+from groupcheck.traces.facts.watch import Watch
 
 # -- Pauses that a process tells of by itself, and what they cost its consumers.
 
@@ -79,20 +80,9 @@ RUBY_MS = 30_000
 """session_timeout of ruby-kafka by default."""
 _ONE_THREAD = ("ruby",)
 """Libraries that send heartbeats from the thread that handles records, and print both."""
-TOGETHER_MS = 2_000
-"""Clients of one process that fail within so many ms share the cause."""
 GONE_MS = 60_000
 """A member that is silent for so long after its poll time-out has not come back, as far as the log
 goes."""
-KNOWN_PERIODS = {
-    10_000: "session.timeout.ms before Kafka 3.0, or request.timeout.ms of some clients",
-    30_000: "request.timeout.ms, or session.timeout.ms of librdkafka before 1.6",
-    40_000: "request_timeout_ms of older kafka-python",
-    45_000: "session.timeout.ms",
-    60_000: "rebalance.timeout.ms of Connect and sarama",
-    300_000: "max.poll.interval.ms, or metadata.max.age.ms",
-    600_000: "connections.max.idle.ms of the broker",
-}
 # What a member says from a thread that runs on while its poll loop stands still.
 _BACKGROUND = {
     "poll_expired", "worker_poll_expired", "left", "generation_reset", "rejoin_requested",
@@ -110,15 +100,23 @@ _LOSSES = {
 _ROUND_ENDS = ("joined", "synced", "assigned")
 
 
-def derive(group: GroupEvidence) -> list[Statement]:
-    """All facts that follow from the statements about the group."""
-    return [said for find in _FACTS for said in find(group)]
+def derive(group: GroupEvidence, rules: Mapping[str, Rule] | None = None) -> list[Statement]:
+    """All facts that follow from the statements about the group: those that Python finds, and those
+    that rules find in what was kept.
+    """
+    return [
+        *(said for find in _FACTS for said in find(group)),
+        *_by_rules(group, rules or shipped_rules()),
+    ]
 
 
-def known_period(ms: float) -> str:
-    """The setting whose usual value is as long; empty if there is none."""
-    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE_SHARE * at / 2]
-    return KNOWN_PERIODS[near[0]] if near else ""
+def _by_rules(group: GroupEvidence, rules: Mapping[str, Rule]) -> Iterator[Statement]:
+    """What the whole group shows is in the order of time, what a process says in that of lines."""
+    kept = [r for r in rules.values() if r.of and not r.stream and r.per != "all groups"]
+    some = group.all()
+    alone = Watch([r for r in kept if r.per != "group"], group.writer)
+    yield from alone.facts(some)
+    yield from Watch([r for r in kept if r.per == "group"], group.writer).facts(in_time(some))
 
 
 def poll_returns(group: GroupEvidence) -> Iterator[Statement]:
@@ -174,33 +172,6 @@ def changed_topics(group: GroupEvidence) -> Iterator[Statement]:
                     yield fact(said, "topics_vanished", before=before, topics=topics)
 
 
-def together(group: GroupEvidence) -> Iterator[Statement]:
-    """Several clients of one process that failed alike within two seconds."""
-    for kind in ("session_timed_out", "poll_expired", "disconnected", "member_unknown"):
-        timed = [
-            s for s in group.all(kind) if s.time is not None and s.who and s.library != "broker"
-        ]
-        timed.sort(key=lambda s: (s.process, s.time or 0))
-        best: list[Statement] = []
-        window: list[Statement] = []
-        for said in timed:
-            window = [
-                s
-                for s in window
-                if s.process == said.process and (said.time or 0) - (s.time or 0) <= TOGETHER_MS
-            ]
-            window.append(said)
-            if len({s.who for s in window}) > len({s.who for s in best}):
-                best = list(window)
-        members = len({s.who for s in best})
-        if members >= 2:
-            brokers = {s.fields.get("broker") for s in best} - {None, -1}
-            yield from (
-                fact(s, "together", of=kind, members=members, coordinators=len(brokers))
-                for s in best
-            )
-
-
 def callbacks(group: GroupEvidence) -> Iterator[Statement]:
     """Members that began to revoke and did not join, although their heartbeats learnt of the
     rebalance again and again.
@@ -230,54 +201,6 @@ def callbacks(group: GroupEvidence) -> Iterator[Statement]:
             yield fact(
                 heard[-1], "callback_held", held=ms_between(begun, heard[-1]), heard=len(heard)
             )
-
-
-def cycles(group: GroupEvidence) -> Iterator[Statement]:
-    """Something that the same member says with an even period."""
-    for kind in ("poll_expired", "session_timed_out", "member_unknown", "request_timed_out",
-                 "instance_fenced", "subscription_changed", "disconnected"):  # fmt: skip
-        for some in group.of_each_process(kind):
-            gaps = [
-                g for a, b in pairwise(some) if (g := ms_between(a, b)) is not None and g > 1_000
-            ]
-            if len(gaps) < 2:
-                continue
-            middle = sorted(gaps)[len(gaps) // 2]
-            if all(abs(gap - middle) <= CLOSE_SHARE * middle for gap in gaps):
-                near = known_period(middle)
-                yield fact(
-                    some[0],
-                    "cycle",
-                    of=kind,
-                    period=middle,
-                    repeats=len(some),
-                    setting=near or None,
-                )
-
-
-def twins(group: GroupEvidence) -> Iterator[Statement]:
-    """Instance ids that are refused or fenced for so long, or by so many, that a restart does not
-    explain it.
-    """
-    by_instance: dict[str, list[Statement]] = {}
-    for said in group.all("instance_fenced", "instance_in_use"):
-        by_instance.setdefault(said.instance, []).append(said)
-    for some in by_instance.values():
-        span = ms_between(some[0], some[-1])
-        clients = {s.client or s.member for s in some} - {""}
-        if len(some) >= 3 and span is not None and span > 90_000:
-            yield fact(some[-1], "twins_stay", span=span, repeats=len(some), clients=len(clients))
-
-
-def equal_pairs(group: GroupEvidence) -> Iterator[Statement]:
-    """The same two offsets of Connect's config topic, told again and again."""
-    often: dict[tuple[Any, ...], list[Statement]] = {}
-    for said in group.all("config_behind"):
-        pair = tuple(v for v in said.fields.values() if isinstance(v, int))
-        often.setdefault((group.writer(said), *pair), []).append(said)
-    for some in often.values():
-        if len(some) >= 2:
-            yield fact(some[-1], "config_stays_behind", repeats=len(some), **some[0].fields)
 
 
 def commits_in_rounds(group: GroupEvidence) -> Iterator[Statement]:
@@ -355,29 +278,6 @@ def starved_heartbeats(group: GroupEvidence) -> Iterator[Statement]:
                 yield fact(said, "heartbeat_starved", gap=ms_between(last, said))
 
 
-def join_loops(group: GroupEvidence) -> Iterator[Statement]:
-    """Members that join ten times a minute or more often."""
-    for some in group.of_each_process("joining"):
-        span = ms_between(some[0], some[-1])
-        if len(some) >= 5 and span is not None and span <= 6_000 * (len(some) - 1):
-            rate = round(60_000 * (len(some) - 1) / max(span, 1))
-            yield fact(some[-1], "join_loop", per_minute=min(rate, 60_000), repeats=len(some))
-
-
-def offsets_missing_again(group: GroupEvidence) -> Iterator[Statement]:
-    """Partitions that have no committed offset although they were read before."""
-    often: dict[str, list[Statement]] = {}
-    for said in group.all("offset_missing"):
-        partition = str(said.fields.get("partition") or said.fields.get("partitions") or "")
-        if partition:
-            often.setdefault(partition, []).append(said)
-    for partition, some in often.items():
-        assigned = {s.line for s in group.all("joined", "assigned")}
-        between = any(some[0].line < line < some[-1].line for line in assigned)
-        if len(some) >= 2 and between:
-            yield fact(some[-1], "offset_missing_again", partition=partition, repeats=len(some))
-
-
 def expiries(group: GroupEvidence) -> Iterator[Statement]:
     """The events after the expiry of a member, as the coordinator tells them."""
     some = group.all("broker_expired", "broker_joined", "broker_empty", "broker_dead")
@@ -424,16 +324,10 @@ def nameless_groups(group: GroupEvidence) -> Iterator[Statement]:
 
 _FACTS: tuple[Callable[[GroupEvidence], Iterable[Statement]], ...] = (
     poll_returns,
-    together,
     callbacks,
-    cycles,
-    twins,
-    equal_pairs,
     commits_in_rounds,
     heartbeat_gaps,
     starved_heartbeats,
-    join_loops,
-    offsets_missing_again,
     expiries,
     settings_clash,
     nameless_groups,

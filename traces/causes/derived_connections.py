@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groupcheck.traces.causes.coordinators import (
-    AT_WORK,
-    coordinator_address,
-    coordinator_text,
-)
+from groupcheck.traces.causes.coordinators import AT_WORK
 from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.clients.nodes import coordinator_address, coordinator_text
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
 from groupcheck.traces.clients.who import SARAMA
+from groupcheck.traces.facts.values import CLOSE_SHARE
 
 LONG_MS = 60_000
 """A coordinator that is not there for so long is missing."""
@@ -23,8 +21,6 @@ NEAR_MS, NEAR_LINES = 60_000, 3
 """A lost connection belongs to a session that times out within so many ms; without times, within so
 many lines.
 """
-CLOSE_SHARE = 0.1
-"""Two durations are equal if they differ by less than this part."""
 
 
 def lost_connections(group: GroupEvidence) -> Iterator[Statement]:
@@ -143,22 +139,6 @@ def _idle_limit(ms: int, others: list[int]) -> str | None:
     return "an idle limit, as it took equally long each time" if len(alike) >= 2 else None
 
 
-def searches(group: GroupEvidence) -> Iterator[Statement]:
-    """Members that ask for the coordinator again and again and are never told one."""
-    for some in group.of_each_process(
-        "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
-    ):
-        if any(s.kind in ("coordinator_found", "joined") for s in some):
-            continue
-        if len(some) >= 5:
-            yield fact(
-                some[-1],
-                "search_without_end",
-                repeats=len(some),
-                span=ms_between(some[0], some[-1]),
-            )
-
-
 def changed_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told that their broker is not the coordinator, and then found another."""
     for some in group.of_each_process("not_coordinator", "coordinator_found", "coordinator_lost"):
@@ -202,7 +182,6 @@ FINDERS = (
     missing_coordinators,
     away_coordinators,
     cut_waits,
-    searches,
     changed_coordinators,
     denying_coordinators,
 )

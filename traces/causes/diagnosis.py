@@ -72,6 +72,13 @@ class FoundCause:
     since: int | None
     until: int | None
 
+    @property
+    def lines(self) -> list[Statement]:
+        """The lines that show it: of a statement that follows from others, these."""
+        lines = [q for s in self.evidence for q in s.rests_on or (s,)]
+        once = {(said.log, said.line): said for said in reversed(lines)}
+        return sorted(once.values(), key=lambda said: said.line)[: 2 * QUOTED]
+
 
 @frozen
 class RefutedCause:

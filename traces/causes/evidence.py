@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define, evolve, field
 
 from groupcheck.traces.both.clients import TELLING, Claims
 from groupcheck.traces.both.contradictions import contradictions
@@ -14,6 +14,9 @@ from groupcheck.traces.causes.derived import derive
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.facts.facts import across
+from groupcheck.traces.facts.rules import Rule, shipped_rules
+from groupcheck.traces.facts.watch import Watch
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.clocks import Clocks
 from groupcheck.traces.members.group_story import Stories, group_story
@@ -40,8 +43,17 @@ class Evidence:
     # What coordinators and clients say about generations and member ids.
     coordinator_claims: CoordinatorClaims = Factory(CoordinatorClaims)
     claims: Claims = Factory(Claims)
+    # The facts that are looked for, by kind.
+    rules: Mapping[str, Rule] = Factory(shipped_rules)
+    # Group -> what it does, followed while lines are read.
+    _watched: dict[str, Watch] = Factory(dict)
     # Who -> the group that this writer named last.
     _of: dict[str, str] = Factory(dict)
+    _streamed: Sequence[Rule] = field(init=False)
+
+    @_streamed.default
+    def _rules_in_stream(self) -> Sequence[Rule]:
+        return [rule for rule in self.rules.values() if rule.stream]
 
     def add(self, said: Statement) -> None:
         group = said.group or self._of.get(said.who, NO_GROUP)
@@ -52,7 +64,10 @@ class Evidence:
         found = self.groups.get(group)
         if found is None:
             found = self.groups[group] = GroupEvidence(group)
+            self._watched[group] = Watch(self._streamed)
         found.add(said)
+        for follows in self._watched[group].hear(said):
+            found.add(follows)
         if said.kind in TELLING:
             said = said if said.group else evolve(said, group=group)
             self.claims.add(said, group)
@@ -70,6 +85,9 @@ class Evidence:
         """The evidence of each group, when all has been read, with the facts that follow from
         several statements.
         """
+        for name, watch in self._watched.items():
+            for follows in watch.end():
+                self.groups[name].add(follows)
         groups = self._of_groups()
         followed = self.members.of_groups()
         skews, misplaced = self.clocks.skews_and_misplaced()
@@ -98,9 +116,15 @@ class Evidence:
                 m.shifted(ahead.get((m.log, m.process), 0), m.log in mixed) for m in told
             )
             group.versions = self.versions
-            facts = (*derive(group), *_of_members(group.followed), *by_broker.facts)
+            facts = (*derive(group, self.rules), *_of_members(group.followed), *by_broker.facts)
             for said in facts:
                 group.add(said)
+        named = {g.group: g for g in groups if g.group}
+        for said in across(
+            self.rules, lambda *some: [s for g in named.values() for s in g.all(*some)]
+        ):
+            if said.group in named:
+                named[said.group].add(said)
         return groups
 
     def _of_groups(self) -> list[GroupEvidence]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.traces.clients.sentences import kinds
-from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.findings.findings import HEARTBEAT, SESSION, Findings
-from groupcheck.traces.findings.report import FileReport, GroupReport
+from groupcheck.traces.findings.report import Anomaly, FileReport, GroupReport
 from groupcheck.traces.formats import PACKET_CAPTURE, REQUEST_LOG
 
 KINDS = {"generation_reset": "group_reset", "fenced": "instance_fenced"}
@@ -45,10 +45,32 @@ def statements(report: FileReport, group: GroupReport) -> Iterator[Statement]:
             more: dict[str, Any] = {}
             if found.since is not None and found.until is not None:
                 more["lasted"] = found.until - found.since
-            yield say(kind, found.line, found.text, found.since, told=found.text, **more)
+            told = say(kind, found.line, found.text, found.since, told=found.text, **more)
+            yield evolve(told, **_quoted(told, found, report))
+    for back in group.findings.went_back[:STATEMENTS_KEPT]:
+        told = say(
+            "offset_went_back",
+            back.line,
+            report.quotes.get(back.line, ""),
+            back.time or None,
+            partition=back.partition,
+            before=back.was,
+            now=back.committed,
+        )
+        yield evolve(told, subject=back.partition)
     yield from _refusals(say, group.findings)
     yield from _members(say, group.findings, report.format in (REQUEST_LOG, PACKET_CAPTURE))
     yield from _settings(say, group.findings)
+
+
+def _quoted(told: Statement, found: Anomaly, report: FileReport) -> dict[str, Any]:
+    """The lines on which a finding rests, as far as their texts are known."""
+    some = [
+        evolve(told, line=line, text=text[:TEXT_CHARS].strip())
+        for line in found.lines or (found.line,)
+        if (text := report.quotes.get(line))
+    ]
+    return {"rests_on": tuple(some)}
 
 
 @frozen

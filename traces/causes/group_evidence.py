@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence, Set
 
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.both.removals import Removal
-from groupcheck.traces.causes.knowledge import Need
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
+from groupcheck.traces.facts.needs import Need
+from groupcheck.traces.facts.values import same_name
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.clocks import Skew
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.members.members import GroupMembers
-from groupcheck.traces.story.timeline import client_of
 
 STATEMENTS_KEPT = 500
 """Of each kind: so many of the first and of the last statements are kept."""
 MOST_WRITERS = 10_000
 Places = Set[tuple[str, int, str]]
 """The places of statements that a cause cannot explain."""
-_BOUND = re.compile(r"(?P<sign><=?|>=?)(?P<limit>-?\d+(?:\.\d+)?)\Z")
 
 
 @define
@@ -148,12 +145,12 @@ class GroupEvidence:
         there is none, or several, to somebody who is named after the log.
         """
         if said.who:
-            return _same(said)
+            return same_name(said)
         if self._nameless is None:
             named: dict[str, set[str]] = {}
             for some in self.tallies.values():
                 for one in some.statements():
-                    named.setdefault(one.log, set()).update({_same(one)} - {""})
+                    named.setdefault(one.log, set()).update({same_name(one)} - {""})
             self._nameless = {
                 log: next(iter(names)) if len(names) == 1 else log for log, names in named.items()
             }
@@ -163,52 +160,9 @@ class GroupEvidence:
         tally = self.tallies.get(need.kind)
         if tally is None:
             return []
-        return [s for s in tally.statements() if _fit(s, need) and place(s) not in refuted]
+        return [s for s in tally.statements() if need.fits(s) and place(s) not in refuted]
 
 
 def place(said: Statement) -> tuple[str, int, str]:
     """Log, line and kind of a statement."""
     return said.log, said.line, said.kind
-
-
-def _same(said: Statement) -> str:
-    """A name that stays the same when a member gets a new id. Python's libraries name themselves by
-    this id alone, and KafkaJS does so in some of its lines.
-    """
-    by_id = said.library in (KAFKA_PYTHON, AIOKAFKA, KAFKAJS) and said.who == said.member
-    return client_of(said.who) if by_id else said.who
-
-
-def _fit(said: Statement, need: Need) -> bool:
-    return all(_fits(said.fields.get(k), values) for k, values in need.where.items())
-
-
-def _fits(value: object, wanted: tuple[str, ...]) -> bool:
-    refused = [text[1:] for text in wanted if text.startswith("!")]
-    if any(_fits_one(value, text) for text in refused):
-        return False
-    some = [text for text in wanted if not text.startswith("!")]
-    return not some or any(_fits_one(value, text) for text in some)
-
-
-def _fits_one(value: object, wanted: str) -> bool:
-    """`wanted` is a text, a beginning (`a*`), a part (`*a*`), a bound (`<10`, `>=10`) or `-` for a
-    field that is absent.
-    """
-    if value is None or wanted == "-":
-        return value is None and wanted == "-"
-    bound = _BOUND.match(wanted)
-    if bound is not None:
-        if not isinstance(value, int | float):
-            return False
-        limit = float(bound["limit"])
-        return {
-            "<": value < limit,
-            "<=": value <= limit,
-            ">": value > limit,
-            ">=": value >= limit,
-        }[bound["sign"]]
-    text = str(value)
-    if wanted.startswith("*") and wanted.endswith("*"):
-        return wanted[1:-1] in text
-    return text.startswith(wanted[:-1]) if wanted.endswith("*") else text == wanted

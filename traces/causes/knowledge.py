@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,33 +31,19 @@ from typing import Any, Literal
 
 from attrs import Factory, frozen
 from cattrs import Converter, transform_error
-from cattrs.gen import make_dict_structure_fn
 from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.facts.needs import ANY, Need, structured_needs
+from groupcheck.traces.facts.rules import Rule, needs_of_rules, read_rules, shipped_rules
 from groupcheck.traces.lines.timestamps import show_span
 
 Severity = Literal["calm", "troubled", "broken"]
 Confidence = Literal["certain", "likely", "possible"]
 CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
 SEVERITIES: tuple[Severity, ...] = ("calm", "troubled", "broken")
-
-
-@frozen
-class Need:
-    """Statements of one kind."""
-
-    kind: str
-    # Field -> the values that it may have, as text. `a*` stands for all that begin like it, `*a*`
-    # for all that hold it, `<10` and `>=10` for numbers, `-` for a field that the line lacks, `!a`
-    # for everything but `a`.
-    where: Mapping[str, tuple[str, ...]] = Factory(dict)
-    # So many statements at least.
-    at_least: int = 1
-    # Of so many different members at least.
-    members: int = 1
 
 
 @frozen
@@ -140,13 +126,19 @@ class Cause:
 
 @frozen
 class Knowledge:
-    """Known causes by their kind."""
+    """Known causes, and facts, by their kind."""
 
     causes: Mapping[str, Cause]
+    facts: Mapping[str, Rule] = Factory(shipped_rules)
 
-    def with_causes(self, more: Iterable[Cause]) -> Knowledge:
-        """The knowledge with more causes; one of the same kind replaces the one that is there."""
-        return Knowledge({**self.causes, **{cause.kind: cause for cause in more}})
+    def beside(self, causes: Iterable[Cause], facts: Iterable[Rule] = ()) -> Knowledge:
+        """The knowledge with more causes and facts; one of the same kind replaces the one that is
+        there.
+        """
+        return Knowledge(
+            {**self.causes, **{cause.kind: cause for cause in causes}},
+            {**self.facts, **{rule.kind: rule for rule in facts}},
+        )
 
 
 TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
@@ -183,15 +175,7 @@ def in_general(template: str) -> str:
 _converter = Converter(forbid_extra_keys=True)
 
 
-def _need(value: Any, _: type) -> Need:
-    if isinstance(value, str):
-        return Need(value)
-    where = {k: v if isinstance(v, list) else [v] for k, v in value.get("where", {}).items()}
-    return _whole_need({**value, "where": where}, Need)
-
-
-_whole_need = make_dict_structure_fn(Need, _converter)
-_converter.register_structure_hook(Need, _need)
+structured_needs(_converter)
 
 
 @cache
@@ -214,14 +198,24 @@ def knowledge_of(path: Path) -> Knowledge:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as e:
         raise UserError(f"cannot be read: {e}", where=str(path)) from None
-    return shipped_knowledge().with_causes(read_causes(text, str(path)))
+    rules = read_rules(text, str(path))
+    for need in needs_of_rules(rules):
+        if need.kind != ANY and need.kind not in {*kinds(), *(r.kind for r in rules)}:
+            raise UserError(
+                f"a fact looks at {need.kind!r}, which no sentence says",
+                where=str(path),
+                do="`groupcheck list statements` shows what lines can say",
+            )
+    return shipped_knowledge().beside(read_causes(text, str(path), rules), rules)
 
 
-def read_causes(text: str, where: str) -> list[Cause]:
-    """The causes of one TOML text. Raises `UserError` if they are not as this module says."""
+def read_causes(text: str, where: str, facts: Sequence[Rule] = ()) -> list[Cause]:
+    """The causes of one TOML text, which may ask for `facts` of their own. Raises `UserError` if
+    they are not as this module says.
+    """
     found = _structured(text, where)
     for cause in found:
-        _checked(cause, where)
+        _checked(cause, where, {*kinds(), *(rule.kind for rule in facts)})
     return found
 
 
@@ -235,8 +229,7 @@ def _structured(text: str, where: str) -> list[Cause]:
         raise UserError(f"has a cause that cannot be read: {told}", where=where) from None
 
 
-def _checked(cause: Cause, where: str) -> None:
-    known = kinds()
+def _checked(cause: Cause, where: str, known: Set[str]) -> None:
     for need in needs_of(cause.signs):
         if need.kind not in known:
             raise UserError(

@@ -129,13 +129,6 @@ def shares(group: GroupEvidence) -> Iterator[Statement]:
         )
 
 
-def workers_lost(group: GroupEvidence) -> Iterator[Statement]:
-    """Workers of Connect that lost their membership."""
-    for said in group.all("session_timed_out", "member_unknown", "generation_old"):
-        if "[Worker clientId=" in said.text:
-            yield fact(said, "worker_lost", **said.fields)
-
-
 def missed_rounds(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told of a rebalance, did not join, and were unknown at last. `seen`: the
     log would show a join; `alive`: the member says other things meanwhile.
@@ -157,4 +150,4 @@ def missed_rounds(group: GroupEvidence) -> Iterator[Statement]:
                 between += 1
 
 
-JOINS = (late_joins, missed_rounds, repeated_rounds, shares, workers_lost)
+JOINS = (late_joins, missed_rounds, repeated_rounds, shares)

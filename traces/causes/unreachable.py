@@ -5,11 +5,11 @@ again and again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 
-from groupcheck.traces.causes.coordinators import AT_WORK, node_of, node_text
+from groupcheck.traces.causes.coordinators import AT_WORK
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.statement import Statement, fact, ms_between
+from groupcheck.traces.clients.nodes import node_of, node_text
+from groupcheck.traces.clients.statement import Statement, fact
 
 START_MS, PAUSE_MS = 1_000, 5_000
 """A start without a connection is shorter, and so is the time between two complaints about one."""
@@ -69,29 +69,6 @@ def _attempts(failed: list[Statement]) -> int:
     return max(second, len(failed) - second)
 
 
-def without_brokers(group: GroupEvidence) -> Iterator[Statement]:
-    """Members that had no connection for longer than a start takes: each consumer says it once or
-    twice before its first connection is up. It goes on to say so each second, so a pause is the
-    time between two lives.
-    """
-    for some in group.of_each_process("no_broker", "coordinator_found", *AT_WORK):
-        waited: list[Statement] = []
-        for said in (*some, None):
-            goes_on = said is not None and said.kind == "no_broker"
-            if said is not None and goes_on and (not waited or _soon(waited[-1], said)):
-                waited.append(said)
-                continue
-            span = ms_between(waited[0], waited[-1]) if waited else None
-            if len(waited) >= 3 and (span is None or span >= START_MS):
-                yield fact(waited[-1], "no_connection", repeats=len(waited), span=span)
-            waited = [said] if said is not None and goes_on else []
-
-
-def _soon(before: Statement, after: Statement) -> bool:
-    ms = ms_between(before, after)
-    return ms is None or ms < PAUSE_MS
-
-
 def unreachable_by_several(group: GroupEvidence) -> Iterator[Statement]:
     """An address that several clients of a log cannot connect to, each only once in these lines."""
     others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
@@ -125,40 +102,8 @@ def _at_start(said: Statement) -> bool:
     return said.fields.get("reason") == "could not connect" and (node_of(said) or 0) < 0
 
 
-def blocked_closes(group: GroupEvidence) -> Iterator[Statement]:
-    """Consumers that go on waiting for the rebalance callback while they close. A few lines within
-    a moment are normal: the callback runs. One that works again has closed before.
-    """
-    for every in group.of_each_process("close_waits", *AT_WORK):
-        for closing, run in groupby(every, lambda said: said.kind == "close_waits"):
-            some = list(run)
-            span = ms_between(some[0], some[-1])
-            if closing and len(some) >= 4 and (span is None or span >= 5_000):
-                fields = {**some[-1].fields, "repeats": len(some), "span": span}
-                yield fact(some[-1], "close_blocked", **fields)
-
-
-def lonely_commits(group: GroupEvidence) -> Iterator[Statement]:
-    """Commits of librdkafka that were refused with UNKNOWN_MEMBER_ID, where nothing shows that the
-    client subscribes: with assign() it is no member, and may not commit while others are.
-    """
-    alive = (*AT_WORK, "joining", "heartbeat_failed", "rejoin_requested", "lost", "revoked")
-    for some in group.of_each_process("commit_refused", *alive):
-        if all(
-            s.kind == "commit_refused"
-            and s.library == "librdkafka"
-            and s.fields.get("error") == "UNKNOWN_MEMBER_ID"
-            and s.fields.get("join_state", "init") == "init"
-            for s in some
-        ):
-            yield fact(some[-1], "commit_alone")
-
-
 REACH = (
     unreachable,
-    without_brokers,
     unreachable_by_several,
     single_failures,
-    blocked_closes,
-    lonely_commits,
 )

@@ -188,6 +188,7 @@ class ClientLog:
             time = self._time_of(text[: hits[0].begin], text)
         if len(hits) > 1 or not about.library:
             about = _by_all(hits, about)
+        known = _broker_fields(text) if about.library == BROKER else {}
         for hit in hits:
             mine = with_names(hit.fields, about)
             if not mine.client and not mine.group:
@@ -204,7 +205,10 @@ class ClientLog:
                 client=mine.client,
                 member=mine.member,
                 instance=mine.instance,
-                fields={k: v for k, v in fields_of_hit(hit).items() if k not in NAMES},
+                fields={
+                    **{k: v for k, v in fields_of_hit(hit).items() if k not in NAMES},
+                    **known,
+                },
             )
 
     def _whole(self, number: int, rest: str) -> Iterator[Statement]:
@@ -297,8 +301,15 @@ def _by_all(hits: list[Hit], about: Names) -> Names:
 _NODE = re.compile(r"\(id: (\d{1,10})\b|\bnodeId=(\d{1,10})\b")
 _LAST_NODE = 2**31 - 1
 """The connection to a coordinator has this number, less the broker's."""
+_COORDINATOR = re.compile(r"\[GroupCoordinator (?:id=)?(\d{1,9})\b|\bbrokerId=(\d{1,9})\b")
 _BROKERS = 1_000_000
 """So many numbers of brokers, at most."""
+
+
+def _broker_fields(text: str) -> Mapping[str, Any]:
+    """The number of the coordinator that wrote a line."""
+    found = _COORDINATOR.search(text)
+    return {} if found is None else {"coordinator_id": int(found[1] or found[2])}
 
 
 def fields_of_hit(hit: Hit) -> Mapping[str, Any]:

@@ -33,6 +33,10 @@ class Statement:
     instance: str = ""
     # Other values in the sentence, such as `limit` or `error`.
     fields: Mapping[str, Any] = Factory(dict)
+    # Of one that follows from others: whom it is about (a member, a partition, a broker), and the
+    # statements on which it rests.
+    subject: str = ""
+    rests_on: tuple[Statement, ...] = ()
 
     @property
     def who(self) -> str:

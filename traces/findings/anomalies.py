@@ -30,6 +30,8 @@ PILE_LEAST = 10
 BOUNCE_IDS, BOUNCE_GONE = 4, 3
 HOUR_MS = 3_600_000
 FEW = 3
+LINES_QUOTED = 3
+"""So many of the lines from which something was counted are quoted."""
 
 
 def find_anomalies(timeline: Timeline) -> Iterator[Anomaly]:
@@ -90,10 +92,10 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
     share = unstable_share(timeline)
     if share is not None:
         evidence.append(f"{share:.0%} of the time not Stable")
-    line = next(
-        (r.started.line for r in timeline.rounds if r.started and r.started.time == when), 0
+    lines = _begun(
+        r for r in timeline.rounds if r.started and r.started.time and r.started.time >= when
     )
-    yield Anomaly("rebalance_storm", line, text, tuple(evidence))
+    yield Anomaly("rebalance_storm", lines[0] if lines else 0, text, tuple(evidence), lines=lines)
 
 
 def _replaced(timeline: Timeline) -> bool:
@@ -162,8 +164,20 @@ def _loop(timeline: Timeline) -> Iterator[Anomaly]:
             f"{plural(len(rounds), 'rebalance')} in {seconds(starts[-1] - starts[0])}, all caused"
             f" by {client}: one every {seconds(gap)} (median)",
             ("causes: " + ", ".join(f"{name} {n}" for name, n in why.most_common()),),
+            lines=_begun(rounds),
         )
         return
+
+
+def _begun(rounds: Iterable[Round]) -> tuple[int, ...]:
+    """The lines with which the first rounds begin."""
+    return tuple([r.started.line for r in rounds if r.started is not None][:LINES_QUOTED])
+
+
+def _joined(members: Iterable[Member]) -> tuple[int, ...]:
+    """The lines in which the first members came."""
+    came = [m.handed_out or m.joined for m in members]
+    return tuple([at.line for at in came if at is not None][:LINES_QUOTED])
 
 
 def _most_at_once(timeline: Timeline, client: str) -> int:
@@ -218,6 +232,7 @@ def _blocked(timeline: Timeline) -> Iterator[Anomaly]:
         f"{plural(len(waits), 'rebalance')} waited {seconds(total)} in all for members that were"
         f" gone without leaving, at most {seconds(slowest)}",
         (f"expired: {some_of(who, FEW)}",),
+        lines=_begun([round, *(r for _, r in waits if r is not round)]),
     )
 
 
@@ -249,7 +264,7 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
     )
     times = [m.time for r in missed if (m := r.started or r.joined_at) and m.time is not None]
     line, span = first.line if first else 0, (min(times, default=None), max(times, default=None))
-    yield Anomaly("join_window_missed", line, text, tuple(evidence), *span)
+    yield Anomaly("join_window_missed", line, text, tuple(evidence), *span, lines=_begun(missed))
 
 
 def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
@@ -284,6 +299,7 @@ def _of_ghosts(timeline: Timeline, ghosts: list[MassExpiry]) -> Anomaly:
         " together): ghosts, ids that nobody used after joining",
         tuple(evidence),
         *_span(ghosts),
+        tuple(d.first.line for d in ghosts[:LINES_QUOTED]),
     )
 
 
@@ -317,6 +333,7 @@ def _of_dead(died: list[MassExpiry]) -> Anomaly:
         text,
         tuple(evidence),
         *_span(died),
+        tuple(dict.fromkeys((largest.first.line, largest.last.line))),
     )
 
 
@@ -389,6 +406,7 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
                 *(f"{c}: {len(ms)} ids" for c, ms in often[:SHOWN]),
                 f"{client} went: " + ", ".join(f"{k} {n}" for k, n in gone.most_common()),
             ),
+            lines=_joined(members),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import Factory, frozen
 
@@ -32,6 +32,8 @@ class Anomaly:
     # When it showed first and last, in ms since 1970; None if it belongs to no time.
     since: int | None = None
     until: int | None = None
+    # The first lines from which it was counted; empty if `line` is all.
+    lines: tuple[int, ...] = ()
 
 
 @frozen
@@ -112,6 +114,8 @@ class FileReport:
     notes: tuple[str, ...] = ()
     groups: tuple[GroupReport, ...] = ()
     anomalies: tuple[Anomaly, ...] = Factory(tuple)
+    # Number -> text of the lines that anomalies of groups name, for their quotation.
+    quotes: Mapping[int, str] = Factory(dict)
     # The files of the log, in order of time.
     files: tuple[Part, ...] = ()
 

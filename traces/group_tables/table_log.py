@@ -107,7 +107,7 @@ def watch(source: Source, evidence: Evidence, group: str | None) -> FileReport |
     said = watching.read(outputs, source.lines(notes))
     if not outputs.understood:
         return None
-    evidence.add_all(evolve(s, log=source.name) for s in said)
+    evidence.add_all(_of_log(s, source.name) for s in said)
     lists = watching.lists()
     left_out = f"{watching.left_out} outputs about more groups than can be followed were left out"
     return FileReport(
@@ -126,3 +126,8 @@ def watch(source: Source, evidence: Evidence, group: str | None) -> FileReport |
         ),
         files=tuple(notes.parts),
     )
+
+
+def _of_log(said: Statement, name: str) -> Statement:
+    rests_on = tuple(evolve(one, log=name) for one in said.rests_on)
+    return evolve(said, log=name, rests_on=rests_on)

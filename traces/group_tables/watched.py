@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
 from groupcheck.traces.group_tables.outputs import EMPTY, REBALANCING, Output
@@ -49,24 +49,29 @@ class Speaker:
         text: str,
         time: int | None,
         row: TableRow | None = None,
+        *,
+        earlier: TableRow | None = None,
         **fields: Any,
     ) -> None:
+        """`earlier`: the row of an output before with which this one was compared."""
         self._said[kind] += 1
         if self._said[kind] > MOST_SAID:
             return
-        self.out.append(
-            Statement(
-                kind=kind,
-                line=line,
-                text=text[:TEXT_CHARS],
-                time=time,
-                library=LIBRARY,
-                group=self.group,
-                member=row.name("member") if row else "",
-                instance=row.name("instance") if row else "",
-                fields={k: v for k, v in fields.items() if v is not None},
-            )
+        said = Statement(
+            kind=kind,
+            line=line,
+            text=text[:TEXT_CHARS],
+            time=time,
+            library=LIBRARY,
+            group=self.group,
+            member=row.name("member") if row else "",
+            instance=row.name("instance") if row else "",
+            fields={k: v for k, v in fields.items() if v is not None},
         )
+        if earlier is not None:
+            first = evolve(said, line=earlier.line, text=earlier.text[:TEXT_CHARS])
+            said = evolve(said, subject=earlier.partition, rests_on=(first, said))
+        self.out.append(said)
 
     def of(self, kind: str, span: OutputSpan, row: TableRow | None = None, **fields: Any) -> None:
         """A statement about something that lasted."""
@@ -181,7 +186,8 @@ class Offsets:
         kind = "offsets_set_back" if self.reset or empty else "committed_offset_went_back"
         if kind == "committed_offset_went_back":
             told += f" between two outputs, while {row.name('member')} owned it"
-        self.say(kind, row.line, row.text, output.time, row, told=told, partition=partition)
+        at = (row.line, row.text, output.time, row)
+        self.say(kind, *at, earlier=before, told=told, partition=partition, before=was, now=now)
 
     # --- one output
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import shutil
 import stat
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -163,6 +164,14 @@ class Source:
                 notes.tear(piece.torn)
                 notes.altered = True
             notes.parts.append(Part(piece.name, first, notes.lines - first + 1, piece.left_out))
+
+    def texts(self, numbers: Set[int]) -> dict[int, str]:
+        """Number -> text of these lines, without their line ends."""
+        if not numbers:
+            return {}
+        last = max(numbers)
+        upto = itertools.takewhile(lambda line: line[0] <= last, self.lines(Notes()))
+        return {number: text for number, text in upto if number in numbers}
 
     def holds(self, needles: tuple[bytes, ...]) -> bool:
         """Does one of `needles` stand anywhere in the text?"""

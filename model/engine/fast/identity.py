@@ -225,7 +225,7 @@ def _imports(source: bytes, package: str) -> frozenset[str]:
 
 @define
 class _Values:
-    """Values as plain data whose `repr` is the same in every process."""
+    """Values as plain data, digests among it, whose `repr` is the same in every process."""
 
     # Packages that count although they are installed.
     own: set[str]
@@ -239,9 +239,10 @@ class _Values:
         if type(value) in _PLAIN:
             return value
         if isinstance(value, (set, frozenset)):
-            return "set", sorted(repr(self.plain(v)) for v in sorted(value, key=repr))
+            # Digests, because a text within a text within a text grows by its escapes.
+            return "set", sorted(_digest(self.plain(v)) for v in sorted(value, key=repr))
         if type(value) in (dict, types.MappingProxyType):
-            return "dict", sorted(repr((self.plain(k), self.plain(v))) for k, v in value.items())
+            return "dict", sorted(_digest(self.plain(k), self.plain(v)) for k, v in value.items())
         if type(value) in (tuple, list):
             return type(value).__name__, [self.plain(v) for v in value]
         if isinstance(value, types.ModuleType):

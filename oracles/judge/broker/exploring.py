@@ -54,16 +54,17 @@ class Judging:
     ledger: Ledger = field(factory=Ledger)
     # Set by Ctrl-C, or by an error in one of the threads.
     stopped: threading.Event = field(factory=threading.Event)
-    _rows: dict[str, KeptRows] = field(factory=dict)
+    _rows: dict[object, KeptRows] = field(factory=dict)
     _edges: dict[tuple[str, Memory], tuple[Edge, ...]] = field(factory=dict)
     _groups: int = 0
+    _threads: int = 0
     _prefix: str = field(factory=lambda: f"groupcheck-{time.time_ns() // 1_000_000:x}")
 
     def rows(self, profile: Profile) -> KeptRows:
         with self.ledger.lock:
-            if profile.name not in self._rows:
-                self._rows[profile.name] = rows_of(profile)
-            return self._rows[profile.name]
+            if profile.rows not in self._rows:
+                self._rows[profile.rows] = rows_of(profile)
+            return self._rows[profile.rows]
 
     def pace(self, share: float = 1.0, least_s: float = PATIENCE_S[0]) -> Pace:
         """As fast as the broker's answers allow: an answer that must not come is waited for as long
@@ -127,8 +128,9 @@ class Judging:
         kinds += [waiting] * threads if waiting else []
         jobs = [
             partial(self._some, some, until, random.Random(f"{self.seed}-{k}"), most)
-            for k, some in enumerate(kinds)
+            for k, some in enumerate(kinds, self._threads)
         ]
+        self._threads += len(kinds)  # whoever explores once more chooses otherwise
         self.all(jobs, len(jobs), tell)
 
     def all(

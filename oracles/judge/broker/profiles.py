@@ -31,6 +31,11 @@ class Profile:
     # Which timers run out while a schedule waits: of the last member's session, or of the round.
     waits: str = ""
 
+    @property
+    def rows(self) -> tuple[object, ...]:
+        """Profiles of which this is equal have the same rows."""
+        return self.variant, self.members, *sorted(self.settings.items())
+
 
 TWO_STEP = Profile("two-step", "members ask for an id first (JoinGroup 4 and newer)", "classic")
 ONE_STEP = Profile(
@@ -71,9 +76,8 @@ def limited(size: int) -> Profile:
 
 
 def rows_of(profile: Profile) -> KeptRows:
-    """The rows of its coordinator."""
-    faults = TIMERS if profile.waits else ()
-    return KeptRows.at(profile.variant, profile.members, profile.settings, faults)
+    """The rows of its coordinator. Its timers may run out, whether they are waited for or not."""
+    return KeptRows.at(profile.variant, profile.members, profile.settings, TIMERS)
 
 
 def timeouts(profile: Profile, member: int, short_ms: int, usual_ms: int) -> Timeouts:

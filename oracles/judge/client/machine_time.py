@@ -10,7 +10,6 @@ the order of events is that of their times.)
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 
 from attrs import define, field
 
@@ -26,19 +25,17 @@ class MachineTime:
     # What does not count before each of these.
     _before: list[float] = field(factory=list, init=False)
 
-    @classmethod
-    def of(cls, stalls: Iterable[tuple[float, float]]) -> MachineTime:
-        """`stalls`: when a timer went off, and how late it was then, in the order of time."""
-        time = cls()
-        for at, late in stalls:
-            if time._ends and at - late <= time._ends[-1]:
-                time._ends[-1] = max(time._ends[-1], at + late)
-                continue
-            lost = time._before[-1] + time._ends[-1] - time._begins[-1] if time._ends else 0.0
-            time._begins.append(at - late)
-            time._ends.append(at + late)
-            time._before.append(lost)
-        return time
+    def stalled(self, at: float, late: float) -> None:
+        """A timer went off at that moment, so many seconds late; later than all before. Another
+        thread may ask for moments meanwhile.
+        """
+        if self._ends and at - late <= self._ends[-1]:
+            self._ends[-1] = max(self._ends[-1], at + late)
+            return
+        lost = self._before[-1] + self._ends[-1] - self._begins[-1] if self._ends else 0.0
+        self._before.append(lost)
+        self._ends.append(at + late)
+        self._begins.append(at - late)
 
     def __call__(self, at: float) -> float:
         """The moment as it counts; another one that comes after it is later."""

@@ -174,10 +174,10 @@ class Session:
 
     def calm(self, seconds: float) -> bool:
         """Waits until the client is a member with a share, and was for a while."""
-        began, until = self.watch.now(), time.monotonic() + seconds
-        while time.monotonic() < until:
-            now, at = self.watch.knowledge, self.watch.now()
-            good = now.state == "member" and at - max(began, now.share_at) > CALM_S
+        began = self.watch.now()
+        while self._passed(began) < seconds:
+            now = self.watch.knowledge
+            good = now.state == "member" and self._passed(max(began, now.share_at)) > CALM_S
             if good and now.beaten_at > max(began, now.share_at):
                 return True
             if now.fatal is not None or self.ended or self.stopped.is_set():
@@ -186,12 +186,15 @@ class Session:
         return False
 
     def _watches(self, seconds: float) -> None:
-        """Waits until so many seconds have passed that count; on a busy machine a while longer."""
-        began, until = self.watch.now(), time.monotonic() + LONGEST * seconds
-        while time.monotonic() < until and not self.stopped.wait(0.05):
-            clock = self.watch.clock()
-            if clock(self.watch.now()) - clock(began) >= seconds:
-                return
+        """Waits for so many seconds that count; on a busy machine that takes longer."""
+        began = self.watch.now()
+        while self._passed(began) < seconds and not self.stopped.wait(0.02):
+            pass
+
+    def _passed(self, began: float) -> float:
+        """The seconds that count since a moment of the run; a part of all in any case."""
+        now, clock = self.watch.now(), self.watch.clock
+        return max(clock(now) - clock(began), (now - began) / LONGEST)
 
     @property
     def ended(self) -> bool:
@@ -222,8 +225,8 @@ class Session:
 
     def _finished(self, begun: tuple[Aim, float]) -> Played:
         aim, began = begun
-        until = time.monotonic() + HIT_S
-        while aim.taken is None and time.monotonic() < until and not self.ended:
+        waits = self.watch.now()
+        while aim.taken is None and self._passed(waits) < HIT_S and not self.ended:
             if self.stopped.wait(0.01):
                 break
         self.adversary.aims(None)
@@ -293,10 +296,8 @@ class Session:
         code = self._program.wait(0.0 if early or self.stopped.is_set() else CLOSE_S)
         self.watch.add(Ended(self.watch.now(), code))
         self._program.end()
-        clock = self.watch.clock()
-        self.played = [evolve(one, began=clock(one.began)) for one in self.played]
+        self.played = [evolve(one, began=self.watch.clock(one.began)) for one in self.played]
         return self.watch.record(
-            clock,
             topics={TOPIC: PARTITIONS},
             session_ms=SESSION_MS,
             rebalance_ms=REBALANCE_MS,

@@ -58,7 +58,8 @@ class Watch:
         # Connections of members beside the client, and what those of the client have asked.
         self._beside: set[int] = set()
         self._asked: dict[int, Asked] = {}
-        self._stalls: list[tuple[float, float]] = []
+        # What counts of the time until now.
+        self.clock = MachineTime()
         # The commits of members beside it that are not answered yet.
         self._commits: dict[int, Mapping[Partition, int]] = {}
 
@@ -165,14 +166,11 @@ class Watch:
 
     def stalled(self, seconds: float) -> None:
         """A timer has gone off so much too late."""
-        self._stalls.append((self.now(), seconds))
+        self.clock.stalled(self.now(), seconds)
 
-    def clock(self) -> MachineTime:
-        """What counts of the time until now."""
-        return MachineTime.of(list(self._stalls))
-
-    def record(self, clock: MachineTime, **about: Any) -> Record:
-        """All that was gathered, by that clock; `about`: the other fields of the record."""
+    def record(self, **about: Any) -> Record:
+        """All that was gathered, by its clock; `about`: the other fields of the record."""
+        clock = self.clock
         with self._lock:
             events = sorted(self.events, key=lambda event: event.at)
         counted = tuple(evolve(event, at=clock(event.at)) for event in events)

@@ -2,6 +2,7 @@
 
 from itertools import combinations, product
 
+import pytest
 from judge_progress import live_spec
 from language_features import LIVE, PREDICATE, RULE, SPEC, STEP_INVARIANT, VIEW, Pair, met
 from random_elements import random_elements
@@ -83,6 +84,7 @@ def told(pairs: set[Pair]) -> list[str]:
     return sorted(" + ".join(sorted(pair)) for pair in pairs)
 
 
+@pytest.mark.night  # it asks what the tests' own specs are
 def test_random_specs_combine_every_two_features_of_the_language():
     found: set[Pair] = set()
     for seed in range(SEEDS):
@@ -94,6 +96,7 @@ def test_random_specs_combine_every_two_features_of_the_language():
     )
 
 
+@pytest.mark.night
 def test_random_specs_with_promises_about_runs_combine_them_with_every_feature():
     """Without those that are about other promises: these specs have none."""
     others = {

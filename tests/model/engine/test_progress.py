@@ -32,7 +32,9 @@ from groupcheck.model.engine import (
     weak_any,
 )
 from groupcheck.model.engine.fast.explore import explore
-from groupcheck.model.engine.lasso import actions_of, broken_by, unfair_to
+from groupcheck.model.engine.lasso import actions_of, unfair_to
+from groupcheck.model.engine.plain import reach
+from groupcheck.model.engine.plain.reach import broken_by
 from groupcheck.model.engine.step import Semantics
 
 # Distinct states by TLC 2.19 on the originals at these sizes, and its verdict on their liveness.
@@ -361,3 +363,23 @@ def test_promises_have_their_kind_and_source():
     assert isinstance(done, Liveness)
     assert (done.kind, done.statement, done.source) == ("eventually", "It ends.", "KIP-62")
     assert [p.name for p in answers.predicates] == ["<lambda>", "answers"]
+
+
+@rule
+def climb(n):
+    if n < 30:
+        yield n + 1
+
+
+@always_possible
+def is_at_the_foot(n):
+    return n == 0
+
+
+def test_what_is_out_of_reach_is_told_unless_too_many_states_would_have_to_be_seen(monkeypatch):
+    spec = Spec("up", {"n": single(0)}, [climb], progress=[is_at_the_foot], deadlock=False)
+    see = Semantics(spec)
+    assert broken_by(see, see.follow("gc1-0")) == {}
+    assert broken_by(see, see.follow("gc1-0.0")) == {"is_at_the_foot": {}}
+    monkeypatch.setattr(reach, "LOOKED_AT", 5)
+    assert broken_by(see, see.follow("gc1-0.0")) == {}

@@ -25,8 +25,8 @@ from groupcheck.model.engine import (
 )
 from groupcheck.model.engine.fast import graph as graphs
 from groupcheck.model.engine.fast.explore import explore
-from groupcheck.model.engine.lasso import broken_by
 from groupcheck.model.engine.plain import plain_explore
+from groupcheck.model.engine.plain.reach import broken_by
 from groupcheck.model.engine.step import Semantics
 
 ENGINES = [explore, plain_explore.explore, taken_over]

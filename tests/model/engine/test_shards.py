@@ -86,7 +86,7 @@ def stopped(stopped_once, tmp_path):
     return shutil.copytree(stopped_once, tmp_path / "store")
 
 
-@pytest.mark.parametrize("shards", [1, 2, 4, 16])
+@pytest.mark.parametrize("shards", [1, 2, 7])
 def test_counts_are_those_of_one_process_for_any_number_of_shards(tmp_path, shards):
     spec = faulty()
     assert counted(distribute(spec, InProcess(shards), str(tmp_path), widest=200)) == alone()
@@ -140,7 +140,7 @@ class Dies(InProcess):
         return super().run(function, arguments, pulse)
 
 
-@pytest.mark.parametrize("calls", [1, 2, 9, 15])
+@pytest.mark.parametrize("calls", [1, 2, 15])
 def test_a_driver_that_is_killed_is_resumed_from_its_store(tmp_path, calls):
     spec = faulty()
     with pytest.raises(SystemExit):
@@ -250,8 +250,8 @@ def test_a_store_that_cannot_be_made_costs_no_answer(tmp_path):
 class Meddled(InProcess):
     """Something is done to the folder of each shard before a late level."""
 
-    def __init__(self, meddle):
-        super().__init__(2)
+    def __init__(self, meddle, shards=2):
+        super().__init__(shards)
         self.meddle, self.left = meddle, 12
 
     def run(self, function, arguments, pulse):
@@ -280,20 +280,20 @@ def test_a_shard_whose_files_another_process_holds_is_made_again_beside_them(tmp
     assert not [folder for folder in min(held).parent.iterdir() if folder not in held]
 
 
-@pytest.mark.parametrize(
-    "told", [{"crowded": -1}, {"slots": 0}, {"slots": 1 << 60}, {"size": 77}, {"crowded": 1 << 40}]
-)
-def test_a_marker_that_does_not_fit_its_index_has_the_index_made_again(tmp_path, told):
-    spec, changed = faulty(), []
+MISFITS = ({"crowded": -1}, {"slots": 0}, {"slots": 1 << 60}, {"size": 77}, {"crowded": 1 << 40})
+
+
+def test_a_marker_that_does_not_fit_its_index_has_the_index_made_again(tmp_path):
+    """Each shard finds another one."""
+    spec, left = faulty(), list(MISFITS)
 
     def change(folder):
-        document = json.loads((folder / "holds.json").read_text())
-        changed.append({**document, **told})
+        document, told = json.loads((folder / "holds.json").read_text()), left.pop()
         assert told.keys() < document.keys()
-        (folder / "holds.json").write_text(json.dumps(changed[-1]))
+        (folder / "holds.json").write_text(json.dumps({**document, **told}))
 
-    found = distribute(spec, Meddled(change), str(tmp_path), widest=0)
-    assert counted(found) == alone() and len(changed) == 2
+    found = distribute(spec, Meddled(change, len(MISFITS)), str(tmp_path), widest=0)
+    assert counted(found) == alone() and not left
 
 
 class Failing:
@@ -337,8 +337,9 @@ def test_a_store_that_cannot_be_written_says_what_helps_and_goes_on(
         found = distribute(spec, InProcess(2), str(tmp_path), widest=0)
         assert found.verdict == "unknown" and found.reason.startswith(UNWRITTEN) and found.states
         assert re.search(said, str(found.unsaved))
-    room[0] = 1 << 30
-    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == alone()
+    if error.errno == 28:  # what went wrong is in no file
+        room[0] = 1 << 30
+        assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == alone()
 
 
 def test_a_store_that_does_not_stay_is_not_said_to_be_resumed(tmp_path, monkeypatch):

@@ -29,6 +29,11 @@ def spec(variant: str, **fields: Any) -> Spec:
     return subject(variant, **{"settings": {"phases": "yes"}, **fields}).spec
 
 
+def of_three(*sized: Any) -> Any:
+    """Phases and two more features: pairs of them are tried by day."""
+    return pytest.param(*sized, marks=pytest.mark.night)
+
+
 @pytest.mark.parametrize(
     ("variant", "fields", "states", "transitions", "depth"),
     [
@@ -38,12 +43,12 @@ def spec(variant: str, **fields: Any) -> Spec:
         ("classic", {**ONE, "generations": 2, "any_faults": 2}, 4_098, 11_573, 29),
         ("cooperative", {**TWO, "faults": MOVES}, 16_243, 58_284, 33),
         ("static_membership", {**TWO, "faults": MOVES}, 8_145, 29_176, 27),
-        ("cooperative_static", {**TWO, "faults": MOVES}, 13_417, 48_602, 29),
+        of_three("cooperative_static", {**TWO, "faults": MOVES}, 13_417, 48_602, 29),
         ("triggers", {**ONE, "faults": MOVES}, 371, 881, 17),
         ("mixed_membership", {**TWO, "any_faults": 1}, 13_569, 45_822, 29),
-        ("cooperative_mixed", {**TWO, "any_faults": 1}, 21_356, 72_268, 31),
-        ("twins", {**TWO, "any_faults": 1}, 9_159, 30_695, 23),
-        ("cooperative_rounds", {**TWO, "any_faults": 1}, 22_815, 76_684, 33),
+        of_three("cooperative_mixed", {**TWO, "any_faults": 1}, 21_356, 72_268, 31),
+        of_three("twins", {**TWO, "any_faults": 1}, 9_159, 30_695, 23),
+        of_three("cooperative_rounds", {**TWO, "any_faults": 1}, 22_815, 76_684, 33),
         ("upgrade", {**TWO, "any_faults": 1}, 15_576, 51_998, 31),
         ("offsets", {**TWO, "any_faults": 1}, 15_342, 52_077, 31),
         ("offsets", {**ONE, "faults": MOVES, **TRANSACTIONS}, 207, 577, 20),

@@ -38,6 +38,9 @@ def broken(given: Spec) -> set[str]:
     return {violation.invariant for violation in judged(given).violations}
 
 
+NIGHT = pytest.mark.night
+
+
 @pytest.mark.parametrize(
     ("variant", "scope", "states", "transitions"),
     [
@@ -45,7 +48,9 @@ def broken(given: Spec) -> set[str]:
         ("static_membership", {"members": 2, "any_faults": 1}, 6_911, 23_315),
         ("static_membership", {"members": 2, "faults": {"hang": 2}}, 4_932, 14_132),
         ("static_membership", {"members": 2, "max_size": 1, "faults": {"crash": 1}}, 157, 364),
-        ("cooperative_static", {"members": 2, "any_faults": 1}, 16_593, 57_751),
+        pytest.param(
+            "cooperative_static", {"members": 2, "any_faults": 1}, 16_593, 57_751, marks=NIGHT
+        ),
         ("cooperative_static", {"members": 2, "faults": {"hang": 2}}, 10_342, 31_020),
     ],
     ids=str,

@@ -49,12 +49,16 @@ def both(*faults: str) -> tuple[Space, Space]:
     return explore_all(spec(at(*faults))), explore_all(queued.spec(at(*faults)))
 
 
-SETS = [(), *((fault,) for fault in CLASSIC_FAULTS), ("session_timeout", "rebalance_timeout")]
+SETS = [
+    (),
+    *((fault,) for fault in CLASSIC_FAULTS),
+    pytest.param(("session_timeout", "rebalance_timeout"), marks=pytest.mark.night),
+]
 PAIRS = [
     ("poll_timeout", "lose_request"),
-    ("poll_timeout", "lose_response"),
     ("close", "late_commit"),
-    ("close", "lose_response"),
+    pytest.param(("poll_timeout", "lose_response"), marks=pytest.mark.night),
+    pytest.param(("close", "lose_response"), marks=pytest.mark.night),
 ]
 
 

@@ -142,7 +142,11 @@ SCOPES = [
     (Scope(members=1, generations=5, any_faults=2), True),
     (Scope(members=2, generations=4, faults={"fail_over": 1}), False),
     (Scope(members=2, generations=3, faults={"late_commit": 1}), False),
-    (Scope(members=2, generations=3, two_step=False, faults={"delay_request": 1}), False),
+    pytest.param(
+        Scope(members=2, generations=3, two_step=False, faults={"delay_request": 1}),
+        False,
+        marks=pytest.mark.night,
+    ),
     (CooperativeScope(members=2, generations=4, records=0, faults={"disconnect": 1}), False),
     (
         load("cooperative_static").scope_type(
@@ -150,11 +154,12 @@ SCOPES = [
         ),
         False,
     ),
-    (
+    pytest.param(
         load("cooperative_static").scope_type(
             members=2, generations=3, records=0, faults={"crash": 1}
         ),
         False,
+        marks=pytest.mark.night,
     ),
     (Scope(members=1, generations=4, faults={"fail_over": 1, "crash": 1}, phases=True), True),
     (Scope(members=1, generations=4, faults={"fail_over": 2}, phases=True), True),

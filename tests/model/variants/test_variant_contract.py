@@ -50,7 +50,7 @@ from groupcheck.oracles.explain.subject import subject
 
 ROOT = Path(__file__).parents[3]
 CLASSIC = load("classic")
-MOST_TWICE = 800  # states of a variant that the obvious engine explores, too
+MOST_TWICE = 500  # states of a variant that the obvious engine explores, too
 NAPS = (Cover({"members": 1, "generations": 1}, ("nap",)),)
 
 
@@ -91,6 +91,15 @@ def test_each_cover_scope_is_small_holds_and_is_the_first_that_reaches_what_it_l
     assert not before & set(variant.unreached)
 
 
+def showing(*outcomes: str) -> Variant:
+    """`classic` with the cover scopes alone that list one of these outcomes."""
+    kept = [cover for cover in CLASSIC.covers if {*outcomes} & {*cover.reaches}]
+    rest = {name for cover in CLASSIC.covers if cover not in kept for name in cover.reaches}
+    return attrs.evolve(
+        CLASSIC, covers=kept, unreached=dict.fromkeys({*CLASSIC.unreached} | rest, "")
+    )
+
+
 def with_sync_in_the_step_of_the_join_answer(scope: Any) -> Spec:
     """A wrong merge: SyncGroup is sent in the step in which its JoinGroup is answered. A member
     that lives is never late with it.
@@ -99,9 +108,7 @@ def with_sync_in_the_step_of_the_join_answer(scope: Any) -> Spec:
 
 
 def test_a_merge_that_makes_the_sync_timer_unreachable_keeps_every_promise_but_is_seen() -> None:
-    verdicts = explored(CLASSIC, with_sync_in_the_step_of_the_join_answer)
-    assert {v.verdict for v in verdicts} == {HOLDS}
-    assert lost(CLASSIC, verdicts) == {
+    needed = {
         "former_sync_group:not_coordinator",
         "former_sync_group:rebalancing",
         "former_sync_group:stable",
@@ -115,6 +122,10 @@ def test_a_merge_that_makes_the_sync_timer_unreachable_keeps_every_promise_but_i
         "sync_group:unknown",
         "sync_timeout",
     }
+    variant = showing(*needed)
+    verdicts = explored(variant, with_sync_in_the_step_of_the_join_answer)
+    assert {v.verdict for v in verdicts} == {HOLDS}
+    assert lost(variant, verdicts) == needed
 
 
 def with_the_sync_timer_in_the_wrong_phase(scope: Any) -> Spec:
@@ -127,9 +138,10 @@ def with_the_sync_timer_in_the_wrong_phase(scope: Any) -> Spec:
 
 
 def test_a_rule_that_never_fires_keeps_every_promise_but_is_seen() -> None:
-    verdicts = explored(CLASSIC, with_the_sync_timer_in_the_wrong_phase)
+    variant = showing("sync_timeout", "join_group:added")
+    verdicts = explored(variant, with_the_sync_timer_in_the_wrong_phase)
     assert {v.verdict for v in verdicts} == {HOLDS}
-    assert lost(CLASSIC, verdicts) == {"sync_timeout"}
+    assert lost(variant, verdicts) == {"sync_timeout"}
 
 
 @rule
@@ -139,7 +151,8 @@ def never(walk: Any) -> Iterator[Any]:
 
 
 def test_a_new_outcome_has_to_be_covered() -> None:
-    assert not_covered(CLASSIC, lambda scope: rebuilt(CLASSIC.spec(scope), [], [never])) == {
+    variant = showing("join_group:added")
+    assert not_covered(variant, lambda scope: rebuilt(CLASSIC.spec(scope), [], [never])) == {
         "never"
     }
 
@@ -168,7 +181,7 @@ def test_both_engines_tell_the_same_of_the_cover_scopes(name: str) -> None:
         assert counted(reference.explore(spec)) == counted(verdict)
 
 
-@pytest.mark.parametrize("name", ["classic", "offsets"])
+@pytest.mark.parametrize("name", ["classic", pytest.param("offsets", marks=pytest.mark.night)])
 def test_two_processes_that_call_rules_count_as_one_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,7 +87,9 @@ def documents(archive: Path) -> dict[tuple[str, str, int | None], dict[str, Any]
         told["counts"] = dict(told["counts"])
         told["epochs"] = [_told(epoch) for epoch in told["epochs"]]
         told |= {"rebalances": [], "members": [], "anomalies": []}
-        told |= {} if facts is None else {"answers_judged": judged, "facts": json.loads(facts)}
+        told |= (
+            {} if facts is None else {"answers_judged": judged, "request_facts": json.loads(facts)}
+        )
         found[row["file"], row["group"], row["coordinator"]] = told
     of = ("file", "group", "coordinator")
     for row in sorted(table(archive, "rebalances"), key=lambda row: row["number"]):

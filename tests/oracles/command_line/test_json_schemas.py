@@ -153,7 +153,7 @@ def test_a_field_too_many_is_refused_and_so_is_each_field_that_is_missing(one: D
     assert missing == set(top["required"])
     by_side = {name for case in top.get("allOf", ()) for name in case["then"]["required"]}
     assert one.name in ("list", "event") or set(top["properties"]) - missing - by_side <= {
-        "distribution", "answers_judged", "facts", "asked", "findings", "coverage",
+        "distribution", "answers_judged", "request_facts", "asked", "findings", "coverage",
         "situations", "conformed", "scopes", "group_steps", "random_walks", "progress", "killed_by",
         "goal_paths", "build",
     }  # fmt: skip

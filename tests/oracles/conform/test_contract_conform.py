@@ -29,7 +29,7 @@ from groupcheck.oracles.explain import subject
 from groupcheck.oracles.kafka.driver import Driver
 
 CLASSIC = load("classic")
-ENOUGH = 30  # rows with equal outcomes; `make nightly` executes all
+ENOUGH = 12  # rows with equal outcomes; `make nightly` executes all
 # Outcomes that need more members than rows have: `test_static_walks.py` executes them, with the
 # rules of static_membership.
 IN_ROUNDS = {

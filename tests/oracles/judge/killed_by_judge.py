@@ -24,10 +24,12 @@ SECONDS, TURN_S, THREADS = 240.0, 10.0, 6
 MOVES = "it shows once the coordinator has moved, and the judge moves none"
 UNSEEN: Mapping[str, str] = {
     "first_round_without_delay": "it shows with an initial delay, and the judge waits for none",
+    "heartbeats_fail_while_loading": MOVES,
     "leader_not_loaded": MOVES,
     "memory_kept_after_unload": MOVES,
     "newcomer_timer_kept": "it shows after five minutes",
     "record_ignored_on_load": MOVES,
+    "served_before_loaded": MOVES,
     "shares_not_loaded": MOVES,
     "stale_claims_assigned": "the plan is the leader's, and here the leader is the judge",
     "takeover_not_logged": MOVES,

@@ -358,7 +358,7 @@ KEEPS: dict[str, list[Run]] = {
         Run().member().beat(27).join().sync(BOTH).beat(25).join(""),
         leave(Run().member().beat(27).join()).join(""),
         # Its session is over, by its own clock.
-        Run().member().beat(27).join().wait(1).event(Moved, "silence", "", 8.0).join(""),
+        Run().member().beat(27).join().wait(3.1).join(""),
     ],
     "joins_again": [
         Run().member().beat(27).wait(1.9).join(),
@@ -415,7 +415,9 @@ def test_a_storm_is_a_refused_request_that_is_repeated_without_a_pause() -> None
     assert "in one second, each after an error" in storm.cases("backs_off")[0]
     assert calm.cases("backs_off") == [""]
     # On a machine that stood still for as long as that.
-    time = MachineTime.of([(1.0 + k, 0.5) for k in range(20)])
+    time = MachineTime()
+    for k in range(20):
+        time.stalled(1.0 + k, 0.5)
     events = tuple(evolve(event, at=time(event.at)) for event in calm.events)
     slow = Record(events, {"t": 2}, 3000, 2000, clock=time)
     assert [case.broken for case in RULE["backs_off"].cases(seen(slow))] == [""]
@@ -434,6 +436,17 @@ def test_a_rule_that_needs_events_is_not_judged_without_them() -> None:
 def test_a_member_that_is_removed_while_it_closes_need_not_leave() -> None:
     run = Run().member().event(Stopping).beat(25).wait(1).event(Ended, 0)
     assert run.cases("leaves_on_close") == []
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_member_that_looks_for_its_coordinator_need_not_leave(first: bool) -> None:
+    run = Run().member().beat()
+    if first:
+        run.ask("FindCoordinator")
+    run.event(Stopping)
+    if not first:
+        run.ask("FindCoordinator")
+    assert run.wait(1).event(Ended, 0).cases("leaves_on_close") == []
 
 
 def test_a_static_member_that_leaves_breaks_its_rule() -> None:

@@ -118,7 +118,7 @@ def test_a_hang_asks_for_a_shorter_poll_interval_if_messages_are_quick() -> None
 
 def test_lost_heartbeats_ask_for_a_session_of_several() -> None:
     lossy = with_settings({"loss": 0.1})
-    found = advice(week=NOTHING, assumptions=lossy, replications=2)
+    found = advice(members=2, partitions=2, week=NOTHING, assumptions=lossy, replications=2)
     assert found.recommended.alternative.session_timeout_ms > 10_000
     assert {e.name: e.per_week for e in found.events}["steady hour"] == 168
 

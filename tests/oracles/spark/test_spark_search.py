@@ -100,6 +100,7 @@ def test_executors_that_cannot_write_to_the_store_cost_no_answer(tmp_path: Path)
     assert found.states > 200 and found.transitions > found.states
 
 
+@pytest.mark.night  # the error reaches the driver as that of the test above does
 def test_a_store_that_vanishes_under_the_executors_is_one_clear_error(tmp_path: Path) -> None:
     store = tmp_path / "store"
 

@@ -44,7 +44,7 @@ SCOPES = {
     "size cap": small(4, faults={**FAULTS, "fail_over": 1}, max_size=2),
 }
 NO_FAIL_OVER = small(3, faults=FAULTS)
-SEEDS = range(6)
+SEEDS = range(4)
 MORE_SEEDS = range(60)  # until enough of them show what a test needs
 ENOUGH = 4
 STEPS = 200

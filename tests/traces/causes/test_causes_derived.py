@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from groupcheck.traces.causes.derived import derive, known_period
+from groupcheck.traces.causes.derived import derive
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.facts.values import known_period
 
 BEGIN = 1_700_000_000_000
 

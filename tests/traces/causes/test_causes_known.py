@@ -190,6 +190,7 @@ ALWAYS = {
     "settings_clash": ("setting_session__timeout__ms", "setting_heartbeat__interval__ms"),
     "twins_stay": ("repeats", "span"),
     "offset_missing_again": ("partition",),
+    "offset_went_back": ("partition", "before", "now"),
     "together": ("members",),
     "delayed_rebalance": ("delay",),
     "coordinator_unreached": ("repeats", "told"),

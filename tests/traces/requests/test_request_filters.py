@@ -63,7 +63,13 @@ def of_client(name: str, client: str) -> Lines:
     return [line for line in recording(name) if value("clientId", line) == client]
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=[pytest.mark.night] * n.endswith("live-broker_restart"))
+        for n in RECORDINGS
+    ],
+)
 def test_no_filtered_log_is_called_violated(name: str, tmp_path: Path) -> None:
     for what, lines in filtered(recording(name)):
         report = replay(lines, tmp_path)

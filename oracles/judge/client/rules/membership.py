@@ -65,19 +65,18 @@ def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
 
 
 def keeps_its_id(run: Seen) -> Iterator[Case]:
-    """Whatever happens to its connections, as long as it neither left nor was refused, and its
-    coordinator was not silent for so long that its session is over.
+    """Whatever happens to its connections, as long as it neither left nor was refused, and has
+    heard of its coordinator within its session.
     """
     left: set[str] = set()
-    silent = -1.0
+    real = run.record.clock.real
     for event, now in run.events:
-        if isinstance(event, Moved) and event.seconds * 1000 >= now.session_ms:
-            silent = event.at if event.kind == "silence" else silent
         if isinstance(event, Asked) and event.api == "LeaveGroup":
             left |= {*event.members, *([event.member] if event.member else [])}
         if not isinstance(event, Asked) or event.api != "JoinGroup" or now.share is None:
             continue
-        over = silent > max(now.beaten_at, now.generation_at)
+        heard = real(max(now.beaten_at, now.generation_at))
+        over = real(event.at) - heard >= now.session_ms / 1000
         if now.id and now.id not in left and now.fenced is None and not over:
             yield Case(
                 event.at,
@@ -237,8 +236,8 @@ def stops_when_fenced(run: Seen) -> Iterator[Case]:
 
 
 def leaves_on_close(run: Seen) -> Iterator[Case]:
-    """A dynamic member sends LeaveGroup if it knows its coordinator, unless it learns while it
-    closes that it is no member; a static one sends none.
+    """A dynamic member sends LeaveGroup if it knows its coordinator and does not look for it,
+    unless it learns while it closes that it is no member; a static one sends none.
     """
     stopping: float | None = None
     member, left, ended = False, False, False
@@ -252,11 +251,13 @@ def leaves_on_close(run: Seen) -> Iterator[Case]:
             known = event.error not in ELSEWHERE
         elif isinstance(event, Gone) and event.connection == over:
             known = False
+        looks = isinstance(event, Asked) and event.api == "FindCoordinator"
+        known = known and not looks
         if isinstance(event, Stopping):
             stopping = event.at
             member = bool(now.id) and now.lost is None and now.fatal is None and known
         elif stopping is not None:
-            member = member and now.lost is None
+            member = member and now.lost is None and not looks
             left = left or (isinstance(event, Asked) and event.api == "LeaveGroup")
         ended = ended or isinstance(event, Ended)
     if stopping is None or not member:

@@ -98,7 +98,7 @@ class ForeignCommit:
 
 
 @frozen(kw_only=True)
-class Facts:
+class RequestFacts:
     """What a request log says without any model. Processes are named by client id."""
 
     requests: Annotated[dict[str, Count], "API -> number of requests."]

@@ -1,0 +1,74 @@
+"""The promises about runs that one path breaks."""
+
+from __future__ import annotations
+
+import math
+
+from attrs import evolve
+
+from groupcheck.model.engine.lasso import Binding, breaks, unfair_to
+from groupcheck.model.engine.plain.plain_search import PlainSearch
+from groupcheck.model.engine.progress import Liveness
+from groupcheck.model.engine.promises import ALL
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import Path
+
+LOOKED_AT = 20_000  # states that `out_of_reach` visits before it gives up
+
+
+def out_of_reach(see: Semantics, state: State) -> dict[str, Binding]:
+    """The `always_possible` promises to whose goal no path from this state leads, each with the
+    first binding for which none does. Those of which it cannot be told are left out: there are too
+    many states.
+    """
+    promises = [p for p in see.spec.progress if p.kind == "always_possible"]
+    open_: list[tuple[Liveness, Binding]] = [
+        (p, binding) for p in promises for binding in see.instances(p.bound)
+    ]
+    if not open_:
+        return {}
+    search = PlainSearch(
+        evolve(
+            see.spec,
+            initial=(see.named(state),),
+            invariants=(),
+            goals=(),
+            constraints=(),
+            refinements=(),
+            progress=(),
+            deadlock=False,
+        )
+    )
+    search.begin()
+    first, end = 0, len(search.states)
+    while first < end:
+        for place in range(first, end):
+            now = search.state(place)
+            open_ = [(p, b) for p, b in open_ if not see.answer(p.goal, ALL, b, now)]
+            if not open_:
+                return {}
+        place, until = search.open_level()
+        while place < until:
+            if len(search.states) > LOOKED_AT:
+                return {}
+            place = search.stretch(place, until, math.inf)
+        first, end = end, len(search.states)
+    return {p.name: binding for p, binding in reversed(open_)}
+
+
+def broken_by(see: Semantics, path: Path) -> dict[str, Binding]:
+    """The progress promises that a path breaks, each with the first binding for which it does. A
+    lasso breaks promises if it is fair, another path if its last state has something out of reach.
+    """
+    if path.loop_from is None:
+        return out_of_reach(see, path.states[-1])
+    broken: dict[str, Binding] = {}
+    if unfair_to(see, path):
+        return broken
+    for promise in see.spec.progress:
+        if promise.kind != "always_possible":
+            for binding in see.instances(promise.bound):
+                if breaks(see, promise, binding, path):
+                    broken[promise.name] = binding
+                    break
+    return broken

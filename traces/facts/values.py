@@ -1,0 +1,125 @@
+"""The values of statements that facts compare: offsets, partitions, coordinators, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from groupcheck.traces.clients.nodes import coordinator_address, coordinator_number, node_text
+from groupcheck.traces.clients.partitions import partitions_of
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
+from groupcheck.traces.story.timeline import client_of
+
+CLOSE_SHARE = 0.1
+"""Two durations are equal if they differ by less than this part."""
+KNOWN_PERIODS = {
+    10_000: "session.timeout.ms before Kafka 3.0, or request.timeout.ms of some clients",
+    30_000: "request.timeout.ms, or session.timeout.ms of librdkafka before 1.6",
+    40_000: "request_timeout_ms of older kafka-python",
+    45_000: "session.timeout.ms",
+    60_000: "rebalance.timeout.ms of Connect and sarama",
+    300_000: "max.poll.interval.ms, or metadata.max.age.ms",
+    600_000: "connections.max.idle.ms of the broker",
+}
+MOST_PARTITIONS = 10_000
+"""Of one statement."""
+_OF_JAVA = re.compile(r"([\w.-]{1,249}-\d{1,9})=(?:OffsetAndMetadata\{offset=)?(\d{1,18})")
+_OF_PYTHON = re.compile(
+    r"topic=u?['\"]?([\w.-]{1,249})['\"]?, partition=(\d{1,9})\)"
+    r"['\"]?\s?[:=,]\s?(?:OffsetAndMetadata\(offset=)?(\d{1,18})"
+)
+_OF_RUBY = re.compile(r"([\w.-]{1,249})/(\d{1,9}): ?(\d{1,18})")
+# A topic, then partitions with their offsets: JSON of KafkaJS, the lines of kafka-go, franz-go.
+_OF_TOPIC = re.compile(
+    r"\"?topic\"?: ?\"?(?P<topic>[\w.-]{1,249})|\"?partition\"?:? ?\"?(?P<partition>\d{1,9})\"?"
+    r"(?:,\s?\"offset\")?: ?\"?(?P<offset>\d{1,18})"
+)
+_NUMBER = re.compile(r"\d{1,18}")
+_BROKER_NUMBER = re.compile(r"/(\d{1,9})\Z")
+
+
+def value_of(said: Statement, name: str) -> Any:
+    """The value of a field; `.text`, `.kind`, `.who`, ... are those of the statement itself."""
+    if not name.startswith("."):
+        return said.fields.get(name)
+    own = _OWN.get(name)
+    return own(said) if own is not None else getattr(said, name[1:]) or None
+
+
+def same_name(said: Statement) -> str:
+    """A name that stays the same when a member gets a new id. Python's libraries name themselves by
+    this id alone, and KafkaJS does so in some of its lines.
+    """
+    by_id = said.library in (KAFKA_PYTHON, AIOKAFKA, KAFKAJS) and said.who == said.member
+    return client_of(said.who) if by_id else said.who
+
+
+def known_period(ms: float) -> str:
+    """The setting whose usual value is as long; empty if there is none."""
+    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE_SHARE * at / 2]
+    return KNOWN_PERIODS[near[0]] if near else ""
+
+
+def named_partitions(said: Statement) -> list[str]:
+    """The partitions that a statement names, each as topic-number."""
+    fields = said.fields
+    if "topic" in fields and "partition" in fields:
+        return [f"{fields['topic']}-{fields['partition']}"]
+    texts = (fields.get(name) for name in ("partitions", "partition", "partition_name"))
+    told = next((str(text) for text in texts if text is not None), "")
+    found = partitions_of(told)[:MOST_PARTITIONS]
+    return found or ([told] if told and fields.get("partitions") is None else [])
+
+
+def committed_offsets(said: Statement) -> Iterator[tuple[str, int]]:
+    """(partition, offset) of each commit that a statement tells."""
+    if (offset := said.fields.get("offset")) is not None:
+        number = _NUMBER.search(str(offset))
+        if number is not None:
+            yield from ((p, int(number[0])) for p in named_partitions(said)[:1])
+        return
+    text = str(said.fields.get("offsets") or "")
+    for partition, number in _OF_JAVA.findall(text):
+        yield partition, int(number)
+    for pattern in (_OF_PYTHON, _OF_RUBY):
+        for topic, partition, number in pattern.findall(text):
+            yield f"{topic}-{partition}", int(number)
+    topic = ""
+    for found in _OF_TOPIC.finditer(text if "artition" in text else ""):
+        topic = found["topic"] or topic
+        if topic and found["partition"]:
+            yield f"{topic}-{found['partition']}", int(found["offset"])
+
+
+def _count(said: Statement) -> int | None:
+    """How many partitions a statement names as all that a member has."""
+    if isinstance(n := said.fields.get("n"), int):
+        return n
+    if "partitions" not in said.fields and "partition" not in said.fields:
+        return None
+    return len(set(named_partitions(said)))
+
+
+def _coordinator(said: Statement) -> str | None:
+    """The coordinator that a line names, by its number where it tells it."""
+    number = coordinator_number(said)
+    if number is None:
+        found = _BROKER_NUMBER.search(str(said.fields.get("coordinator", "")))
+        number = int(found[1]) if found else None
+    return f"broker {number}" if number is not None else coordinator_address(said)
+
+
+def _broker(said: Statement) -> str | None:
+    number = said.fields.get("broker")
+    return node_text(said) or (f"broker {number}" if number not in (None, -1) else None)
+
+
+_OWN = {
+    ".who": lambda said: same_name(said) or None,
+    ".id": lambda said: said.who or None,
+    ".partitions": _count,
+    ".coordinator": _coordinator,
+    ".broker": _broker,
+}
