@@ -162,9 +162,10 @@ class Judging:
             there = [p for p in profiles if not self.ledger.dropped(p)]
             if not there:  # the broker makes no group of any of them
                 return
-            # One in which something is left to see, if there is one. The way is looked for before
-            # any timer runs.
+            # One in which something is left to see, if there is one, of the profiles with the
+            # fewest schedules. The way is looked for before any timer runs.
             rng.shuffle(there)
+            there.sort(key=lambda profile: self.ledger.begun[profile.name])
             ways = ((p, self._way(p, self.rows(p).start())) for p in there)
             profile, way = next((one for one in ways if one[1]), (there[0], ()))
             self._one(profile, way, rng, until)
@@ -176,6 +177,8 @@ class Judging:
         walk = self.started(profile, self.pace(), self.stopped.is_set)
         walk.way = list(way)
         self._seeks(profile, way)
+        with self.ledger.lock:
+            self.ledger.begun[profile.name] += 1
         try:
             walk.begin()
             for _ in range(STEPS):

@@ -62,6 +62,8 @@ class Ledger:
     sought: Counter[Wanted] = field(factory=Counter)
     sought_finer: Counter[tuple[str, Kind, str]] = field(factory=Counter)
     schedules: int = 0
+    # Those that were begun, by profile.
+    begun: Counter[str] = field(factory=Counter)
     requests: int = 0
     late: int = 0
     # (API, version) that led to a closed connection or to bytes that cannot be read.

@@ -13,7 +13,9 @@ from attrs import evolve
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol import codes
+from groupcheck.model.protocol.messages import Heartbeat
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.conform.row import STRANGER
 from groupcheck.oracles.coordinator import requests as served_requests
 from groupcheck.oracles.coordinator.served import coordinator
 from groupcheck.oracles.judge.broker import command, confirming, surroundings
@@ -27,6 +29,7 @@ from groupcheck.oracles.judge.broker.looks import Look
 from groupcheck.oracles.judge.broker.profiles import (
     MIXED,
     ONE_STEP,
+    PROFILES,
     SESSIONS,
     THREE,
     TWO_STEP,
@@ -61,6 +64,7 @@ LEADS = (
     Act("ask", "JoinGroup", 0, 9, (("id", 0), *JOINS[1:])),
 )
 SYNCS = Act("ask", "SyncGroup", 0, 5, (("id", 0), ("generation", 0)))
+FULL = {"group.max.size": "2"}
 PATIENCE_S = 100.0  # so that a busy machine runs as many schedules
 
 
@@ -324,6 +328,18 @@ def test_groups_are_as_small_as_the_broker_wants_and_are_filled_then() -> None:
     assert names("2147483647") == ["two-step", "three"]
     assert (names("2"), names("1")) == (["two-step", "full-2"], ["full-1"])
     assert [p.name for p in command.fitting((TWO_STEP,), {})] == ["two-step"]
+
+
+def test_a_group_that_its_members_fill_is_full_for_the_model_too() -> None:
+    sizes = {one.name: one.settings.get("max_size") for one in command.fitting(PROFILES, FULL)}
+    assert sizes["two-step"] == sizes["static"] == sizes["full-2"] == "2"
+    assert not any(one.settings.get("max_size") for one in command.fitting(PROFILES, {}))
+
+
+def test_a_dynamic_member_beside_static_ones_asks_with_an_id_that_is_gone() -> None:
+    rows = Judging(Target("h:1", {})).rows(MIXED)
+    gone = [one.member for one in rows.asks(rows.start()) if one.request == Heartbeat(STRANGER, 0)]
+    assert gone == [0, 1]
 
 
 def test_a_broker_of_many_nodes_that_dies_is_shown_by_the_schedule() -> None:
