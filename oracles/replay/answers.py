@@ -13,6 +13,7 @@ from attrs import frozen
 
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.oracles.replay.harm import harm, serious, weight
+from groupcheck.oracles.replay.stories import told_report
 from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
@@ -23,6 +24,7 @@ from groupcheck.traces.causes.turn_on import to_turn_on
 from groupcheck.traces.facts.facts import Fact, facts_told
 from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
 from groupcheck.traces.formats import CLIENTS
+from groupcheck.traces.members.group_story import GroupStory
 
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
 
@@ -58,9 +60,20 @@ class Answer:
     turn_on: str = ""
 
     @property
+    def story(self) -> GroupStory:
+        """What its members did, by the logs of their clients."""
+        return self.evidence.story
+
+    @property
+    def shown(self) -> tuple[GroupReport, ...]:
+        """Its reports of brokers; if there are none, what its members tell."""
+        told = (told_report(self.group, self.story),) if self.story.told else ()
+        return tuple(s.group for s in self.seen) or told
+
+    @property
     def rounds(self) -> int:
         """How many rebalances its logs show."""
-        return sum(s.group.timeline.counts.get("rebalances", 0) for s in self.seen)
+        return sum(g.timeline.counts.get("rebalances", 0) for g in self.shown)
 
 
 def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge) -> list[Answer]:
@@ -133,6 +146,11 @@ def _health(
     hurt = [s.group.findings for s in seen if serious(s.group.findings)]
     if hurt:
         return "troubled", next(harm(hurt[0]), "")
+    waits = [s for s in evidence.story.standing() if s.stands]
+    if waits:
+        late = next((s for s in waits if s.late), None)
+        what = f"{(late or waits[0]).name} waits for {(late or waits[0]).state.waits_for}"
+        return ("troubled" if late else "unknown"), f"{what} when its log ends"
     if diagnosis.healthy:
         return "calm", diagnosis.healthy[0].text
     if any(r.ended is not None for s in seen for r in s.group.timeline.rounds):

@@ -10,17 +10,22 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Any
 
+from attrs import evolve
+
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay import replay_types
 from groupcheck.oracles.replay.answers import Answer, judged, worst
 from groupcheck.oracles.replay.claims import headline
 from groupcheck.oracles.replay.facts_document import fact_document
 from groupcheck.oracles.replay.findings_document import findings_document
+from groupcheck.oracles.replay.lanes import NO_STORY
 from groupcheck.oracles.replay.lives_document import (
     clock_document,
     followed_document,
+    life_document,
     refuted_document,
     removal_document,
+    seen_document,
 )
 from groupcheck.oracles.replay.request_facts_document import request_facts_document
 from groupcheck.oracles.show.json_schemas import ABSENT, document, printed
@@ -28,6 +33,7 @@ from groupcheck.traces.causes.found_cause import FoundCause
 from groupcheck.traces.findings.anomalies import HOUR_MS, busiest, period, unstable_share
 from groupcheck.traces.findings.report import Anomaly, FileReport, GroupReport
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.story.moments import Moment, Round, elapsed
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
@@ -64,20 +70,33 @@ def _groups(answers: Sequence[Answer]) -> Iterator[replay_types.Group]:
     """Each group with its answer: once for each log of a broker that names it, or once."""
     for a in answers:
         for s in a.seen:
-            yield answer_document(a, group_document(s.group, s.file))
+            yield answer_document(a, group_document(s.group, s.file, a.story))
         if not a.seen:
-            yield answer_document(a, _unseen(a))
+            yield answer_document(a, _told(a))
 
 
-def _unseen(a: Answer) -> replay_types.GroupLog:
-    """A group that only clients' lines name."""
-    return replay_types.GroupLog(
+def _told(a: Answer) -> replay_types.GroupLog:
+    """A group that only clients' lines name: what its members tell of it."""
+    t, story = a.story.timeline, a.story
+    log = replay_types.GroupLog(
         verdict=a.verdict,
         reason=a.verdict_reason,
         unexplained=0,
-        rebalances=[],
-        members=[],
+        rebalances=[round_document(x, story) for x in t.rounds],
+        members=[member_document(m, story) for m in t.members.values()],
         anomalies=[],
+    )
+    if not story.told:
+        return log
+    return evolve(
+        log,
+        protocol=a.shown[0].protocol,
+        generations=replay_types.GenerationSpan(lowest=t.lowest, highest=t.highest),
+        rebalance_causes=dict(sorted(t.causes.items(), key=lambda c: (-c[1], c[0]))),
+        counts=dict(t.counts),
+        time=time_document(t),
+        rebalances_not_listed=t.rounds_dropped,
+        members_not_listed=0,
     )
 
 
@@ -185,7 +204,10 @@ def file_document(r: FileReport) -> replay_types.File:
     )
 
 
-def group_document(g: GroupReport, r: FileReport) -> replay_types.GroupLog:
+def group_document(
+    g: GroupReport, r: FileReport, story: GroupStory = NO_STORY
+) -> replay_types.GroupLog:
+    """A group in one log of a broker, beside what its members tell."""
     t = g.timeline
     return replay_types.GroupLog(
         file=r.path,
@@ -201,9 +223,9 @@ def group_document(g: GroupReport, r: FileReport) -> replay_types.GroupLog:
         rebalance_causes=dict(sorted(t.causes.items(), key=lambda c: (-c[1], c[0]))),
         counts=dict(t.counts),
         time=time_document(t),
-        rebalances=[round_document(x) for x in t.rounds],
+        rebalances=[round_document(x, story) for x in t.rounds],
         rebalances_not_listed=t.rounds_dropped,
-        members=[member_document(m) for m in t.members.values()],
+        members=[member_document(m, story) for m in t.members.values()],
         members_not_listed=t.members_dropped,
         epochs=[
             replay_types.GroupEpoch(epoch=epoch, what=what, time=_time(at), line=at.line)
@@ -240,7 +262,7 @@ def time_document(t: Timeline) -> replay_types.TimeShares:
     )
 
 
-def round_document(x: Round) -> replay_types.Rebalance:
+def round_document(x: Round, story: GroupStory = NO_STORY) -> replay_types.Rebalance:
     return replay_types.Rebalance(
         from_generation=x.from_generation,
         to_generation=x.to_generation,
@@ -250,10 +272,10 @@ def round_document(x: Round) -> replay_types.Rebalance:
         reason=x.reason,
         client_reason=x.client_reason,
         started=_time(x.started),
-        started_line=x.started.line if x.started else None,
+        started_line=_line(x.started),
         joined=_time(x.joined_at),
         ended=_time(x.ended),
-        ended_line=x.ended.line if x.ended else None,
+        ended_line=_line(x.ended),
         join_ms=elapsed(x.started, x.joined_at),
         duration_ms=elapsed(x.started, x.ended),
         outcome=x.outcome,
@@ -265,10 +287,11 @@ def round_document(x: Round) -> replay_types.Rebalance:
         members_left=list(x.left),
         members_expired=list(x.expired),
         members_not_rejoined=list(x.not_rejoined),
+        seen=seen_document(story.rounds.get(-1 if x.to_generation is None else x.to_generation)),
     )
 
 
-def member_document(m: Member) -> replay_types.Member:
+def member_document(m: Member, story: GroupStory = NO_STORY) -> replay_types.Member:
     return replay_types.Member(
         member=m.id,
         client=client_of(m.id),
@@ -283,11 +306,17 @@ def member_document(m: Member) -> replay_types.Member:
         client_reason=m.client_reason,
         led_generations=m.led,
         rebalances_caused=m.caused,
+        log=life_document(story, m.id),
     )
 
 
 def anomaly_document(a: Anomaly) -> replay_types.Anomaly:
     return replay_types.Anomaly(kind=a.kind, line=a.line, text=a.text, evidence=list(a.evidence))
+
+
+def _line(moment: Moment | None) -> int | None:
+    """Its line; None if it belongs to several logs."""
+    return None if moment is None else moment.line or None
 
 
 def _time(moment: Moment | None) -> str | None:

@@ -21,6 +21,8 @@ from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.exchanges.member_spans import MemberSpan
 from groupcheck.traces.findings.findings import Findings, Window
 from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.members.group_story import GroupStory
+from groupcheck.traces.members.story import MemberStory
 from groupcheck.traces.phrases import some_of
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, client_of
@@ -40,6 +42,13 @@ GONE = {
     "never_joined": "never used its id",
     "replaced": "was replaced by a new id of the same instance",
 }
+
+WAITS = {
+    "joining": "waits for the answer to JoinGroup",
+    "syncing": "waits for its assignment",
+    "refused": "was refused: the group does not know it in this generation",
+}
+NO_STORY = GroupStory()
 
 
 @frozen
@@ -140,10 +149,11 @@ def picture(
     groups: Sequence[GroupReport],
     statements: Iterable[Statement],
     found: Sequence[FoundCause],
+    story: GroupStory = NO_STORY,
     most: int = ITEMS_SHOWN,
 ) -> Picture:
-    """The picture that logs of brokers (`groups`) and of clients (`statements`) give of one group,
-    with the causes that were `found`; `most`: how many items on lanes it has at most.
+    """The picture that logs of brokers (`groups`) and of clients (`statements`, `story`) give of
+    one group, with the causes that were `found`; `most`: how many items on lanes it has at most.
     """
     out = Picture(frozenset(who for cause in found for who in cause.who), most)
     for group in groups:
@@ -154,7 +164,9 @@ def picture(
         if group.requests is not None:
             _stays(out, group.requests.spans.kept, group)
         _harm(out, group.findings)
-    _said(out, statements)
+    for m in story.members:
+        _told(out, m)
+    _said(out, statements, {(m.log, m.process, m.client): m.member for m in story.members})
     _causes(out, found, len(groups) == 1)
     return out
 
@@ -276,16 +288,28 @@ def _stay(stay: MemberSpan) -> str:
         more = stay.count - PARTITIONS_NAMED
         some = ", ".join(stay.partitions[:PARTITIONS_NAMED]) + (f" and {more} more" * (more > 0))
         return f"owns {some}{generation}"
-    words = {
-        "joining": "waits for the answer to JoinGroup",
-        "syncing": "waits for its assignment",
-        "refused": "was refused: the group does not know it in this generation",
-    }
-    return words[stay.kind] + generation
+    return WAITS[stay.kind] + generation
 
 
-def _said(out: Picture, statements: Iterable[Statement]) -> None:
-    """The statements of clients: ticks, and what they own between two lines about it."""
+def _told(out: Picture, m: MemberStory) -> None:
+    """A member as its own log tells it: when it joined and waited, and what it owned."""
+    who = m.member or m.name
+    for r in m.rounds:
+        for kind, a, b in (("joining", r.asked, r.joined), ("syncing", r.joined, r.synced)):
+            if a is not None and b is not None and a.time is not None and b.time is not None:
+                text = f"{WAITS[kind]} in generation {r.generation}"
+                out.add(r.member or who, a.time, b.time, kind, text, a.line)
+    spans = [HoldingSpan(o.partition, o.since, o.until, "revoked") for o in m.owned()]
+    for since, until, partitions in held(spans):
+        out.add(who, since, until, "owns", f"owns {_named(partitions)}", 0)
+
+
+def _said(
+    out: Picture, statements: Iterable[Statement], members: Mapping[tuple[str, str, str], str]
+) -> None:
+    """The statements of clients: ticks, and, of those that are no `members` of a story, what they
+    own between two lines about it.
+    """
     holdings: dict[str, Holdings] = {}
     latest = 0
     clients = {client_of(name): name for name in out.lanes}
@@ -298,18 +322,20 @@ def _said(out: Picture, statements: Iterable[Statement]) -> None:
     for s in timed:
         latest = s.time or 0
         name = s.who or alone.get(s.log, "") or s.log or "the client"
-        who = s.member if s.member in out.lanes else clients.get(name, name)
-        mine = holdings.setdefault(who, Holdings())
-        gone = s.kind in ("left", "closed")
-        mine.add(evolve(s, kind="lost", fields={"whole": True}) if gone else s)
+        told = members.get((s.log, s.process, s.client))
+        who = s.member if s.member in out.lanes else told or clients.get(name, name)
+        if told is None:
+            mine = holdings.setdefault(who, Holdings())
+            gone = s.kind in ("left", "closed")
+            mine.add(evolve(s, kind="lost", fields={"whole": True}) if gone else s)
         kind = "trouble" if s.kind in trouble() else SAID.get(s.kind, "said")
         out.add(who, latest, latest, kind, s.text, s.line)
     for who, mine in holdings.items():
-        for since, until, partitions in _held(mine.spans_until(latest)):
+        for since, until, partitions in held(mine.spans_until(latest)):
             out.add(who, since, until, "owns", f"owns {_named(partitions)}", 0)
 
 
-def _held(spans: Sequence[HoldingSpan]) -> Iterator[tuple[int, int, Set[str]]]:
+def held(spans: Sequence[HoldingSpan]) -> Iterator[tuple[int, int, Set[str]]]:
     """From when to when a client held which partitions: a stretch ends where they change."""
     changes = []
     for s in spans:

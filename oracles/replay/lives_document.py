@@ -4,15 +4,22 @@ model's member, memberships that ended without the member's doing, and causes th
 
 from __future__ import annotations
 
-from groupcheck.oracles.replay import replay_types
+import math
+from collections.abc import Sequence
+
+from groupcheck.oracles.replay import member_types, replay_types
 from groupcheck.oracles.replay.lives import api_name, process_name
+from groupcheck.oracles.show.json_schemas import ABSENT
 from groupcheck.traces.both.removals import Removal
 from groupcheck.traces.causes.diagnosis import RefutedCause
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.clocks import Skew
+from groupcheck.traces.members.group_story import GroupStory, Told
 from groupcheck.traces.members.life import Lapse
 from groupcheck.traces.members.members import GroupMembers
+from groupcheck.traces.members.standing import Standing
+from groupcheck.traces.story.moments import Moment
 
 
 def removal_document(r: Removal) -> replay_types.Removal:
@@ -69,6 +76,76 @@ def _lapse(x: Lapse) -> replay_types.Lapse:
         next_generation=x.next_generation,
         missed_generations=x.missed,
     )
+
+
+def seen_document(told: Sequence[Told] | None) -> list[member_types.ClientRound]:
+    """A rebalance as members saw it; ABSENT if no log of a client shows it."""
+    some: list[member_types.ClientRound] = [
+        member_types.ClientRound(
+            client=m.name,
+            member=r.member or None,
+            file=m.log,
+            why=r.why,
+            asked=_time(r.asked),
+            asked_line=r.asked.line if r.asked else None,
+            joined=_time(r.joined),
+            joined_line=r.joined.line if r.joined else None,
+            synced=_time(r.synced),
+            synced_line=r.synced.line if r.synced else None,
+            duration_ms=r.took_ms,
+        )
+        for m, r in told or ()
+    ]
+    return some or ABSENT
+
+
+def life_document(story: GroupStory, id: str) -> member_types.ClientLife:
+    """What the log of its client tells about a member."""
+    m = next((m for m in story.members if id in (*m.joined, m.member or m.name)), None)
+    if m is None:
+        return member_types.ClientLife()
+    begins, ends = m.stay(id)
+    owned = [o for o in m.owned() if begins <= o.since < ends]
+    last = ends == math.inf
+    standing = m.standing() if last else None
+    return member_types.ClientLife(
+        file=m.log,
+        generations_seen=[
+            r.generation for r in m.rounds if r.generation is not None and r.member == id
+        ],
+        owned=[
+            member_types.Ownership(
+                partition=o.partition,
+                generation=o.generation,
+                from_=show_time(o.since),
+                until=show_time(o.until),
+                how=o.how,
+            )
+            for o in owned
+        ],
+        still_ms=sum(b - a for a, b in m.still() if begins <= a < ends),
+        commits=m.commits if last else ABSENT,
+        commits_refused=m.commits_refused if last else ABSENT,
+        standing=None if standing is None else _standing(standing),
+    )
+
+
+def _standing(s: Standing) -> member_types.StandingStep:
+    return member_types.StandingStep(
+        state=s.in_state,
+        waits_for=s.state.waits_for,
+        ends=s.state.ends,
+        since=None if s.since.time is None else show_time(s.since.time),
+        since_line=s.since.line,
+        lasted_ms=s.lasted_ms,
+        within_ms=s.within_ms,
+        setting=s.state.within,
+        late=s.late,
+    )
+
+
+def _time(at: Moment | None) -> str | None:
+    return None if at is None or at.time is None else show_time(at.time)
 
 
 def refuted_document(r: RefutedCause) -> replay_types.UnfitCause:

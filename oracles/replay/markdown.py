@@ -93,8 +93,8 @@ def _group(t: AnswerInWords) -> Iterator[str]:
     if t.members:
         yield f"**Members:** {plain(t.members)}"
     yield f"**Broker:** {plain(t.verdict)}"
-    for seen in t.answer.seen:
-        rounds = seen.group.timeline.rounds
+    for group in t.answer.shown:
+        rounds = group.timeline.rounds
         if rounds:
             yield "**Rebalances**"
             rows = [fold_cells(fold) for fold in folded(rounds)]

@@ -31,12 +31,20 @@ from groupcheck.oracles.replay.claims import (
 )
 from groupcheck.oracles.replay.lanes import ITEMS_SHOWN, picture
 from groupcheck.oracles.replay.rounds import COLUMNS, began, fold_cells, folded
+from groupcheck.oracles.replay.stories import (
+    OWNED_COLUMNS,
+    SEEN,
+    member_sentences,
+    owned_rows,
+    seen_cell,
+)
 from groupcheck.oracles.replay.text import MUST_SEE, file_facts, group_facts
 from groupcheck.oracles.show.pages import PAGE, render
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.findings.report import FileReport, GroupReport
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.story.moments import Moment
 
 GROUPS_SHOWN = 200
@@ -86,7 +94,10 @@ def page(reports: Sequence[FileReport], answers: Sequence[Answer], layout: str =
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         must_see=MUST_SEE,
         members_shown=ROWS,
-        columns=("line", *COLUMNS),
+        columns=("line", *COLUMNS, SEEN),
+        owned=owned_rows,
+        owned_columns=OWNED_COLUMNS,
+        member_sentences=member_sentences,
         file_facts=file_facts,
         group_facts=group_facts,
         rounds=_rounds,
@@ -106,9 +117,10 @@ def _sections(
     for k, answer in enumerate(shown):
         rows, items = (ROWS, ITEMS_SHOWN) if k < WHOLE else (FEW_ROWS, FEW_ITEMS)
         found = picture(
-            [s.group for s in answer.seen],
+            answer.shown,
             _statements(answer) if k < PICTURES_SHOWN else (),
             answer.diagnosis.causes,
+            answer.story,
             items,
         )
         if not (drawn and found.drawn and k < PICTURES_SHOWN):
@@ -129,11 +141,11 @@ def _statements(answer: Answer) -> list[Statement]:
     return [s for s in said if s.library != BROKER] if answer.seen else said
 
 
-def _rounds(g: GroupReport, most: int) -> Iterator[tuple[str, ...]]:
+def _rounds(g: GroupReport, story: GroupStory, most: int) -> Iterator[tuple[str, ...]]:
     """The rows of the table of rebalances."""
     for fold in folded(g.timeline.rounds[-most:]):
         at = began(fold.rounds[0])
-        yield ("" if at is None else str(at.line), *fold_cells(fold))
+        yield ("" if at is None else str(at.line), *fold_cells(fold), seen_cell(fold.rounds, story))
 
 
 def _settings(claim: Claim) -> Iterator[tuple[str, str, str]]:

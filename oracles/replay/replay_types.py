@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from attrs import field, frozen
 
 from groupcheck.oracles.replay.finding_types import Findings
+from groupcheck.oracles.replay.member_types import ClientLife, ClientRound, clock
 from groupcheck.oracles.replay.request_fact_types import RequestFacts
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Count, Positive
 
@@ -15,14 +16,6 @@ Verdict = Annotated[
     "`violated`: a line that no correct protocol explains. `unknown`: not everything could be"
     " judged.",
 ]
-
-
-def clock(what: str) -> str:
-    """The description of a time."""
-    return (
-        f"{what}, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the log"
-        " does not tell."
-    )
 
 
 @frozen(kw_only=True)
@@ -162,6 +155,7 @@ class Rebalance:
     members_not_rejoined: Annotated[
         list[str], "Members that were removed because they did not rejoin in time."
     ]
+    seen: Annotated[list[ClientRound], "As members saw it, by the logs of their clients."] = ABSENT
 
 
 @frozen(kw_only=True)
@@ -195,6 +189,7 @@ class Member:
     client_reason: Annotated[str | None, "The client's own words; null if it gave none."]
     led_generations: Annotated[Count, "Generations that it led."]
     rebalances_caused: Annotated[Count, "Rebalances that it caused."]
+    log: ClientLife = field(default=ABSENT, metadata=BESIDE)
 
 
 @frozen(kw_only=True)
@@ -390,7 +385,9 @@ class Clock:
 
 @frozen(kw_only=True)
 class GroupLog:
-    """A group in one broker's log; most fields are absent if only clients' lines name it."""
+    """A group in one broker's log, or as its members tell it; then fields about the broker are
+    absent.
+    """
 
     file: Annotated[str, "The file."] = ABSENT
     coordinator: Annotated[int | None, "Id of the broker; null if the log does not tell."] = ABSENT
@@ -428,8 +425,8 @@ class GroupLog:
 
 @frozen(kw_only=True)
 class Group:
-    """One group. Fields beyond health and causes are those of one broker's log; a group that only
-    clients' lines name has none of them.
+    """One group. Fields beyond health and causes are those of one broker's log; if only clients'
+    lines name the group, they are what its members tell.
     """
 
     group: Annotated[str, "The group id."]

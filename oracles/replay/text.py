@@ -5,7 +5,7 @@ then the figures of each log, with the rebalances and members of these groups an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 from rich import box
@@ -27,6 +27,14 @@ from groupcheck.oracles.replay.claims import (
 )
 from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
+from groupcheck.oracles.replay.stories import (
+    OWNED_COLUMNS,
+    OWNED_SHOWN,
+    SEEN,
+    member_sentences,
+    owned_rows,
+    seen_cell,
+)
 from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
 from groupcheck.traces.findings.anomalies import (
     HOUR_MS,
@@ -50,6 +58,7 @@ from groupcheck.traces.formats import (
     REQUEST_LOG,
 )
 from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.phrases import plural, seconds, some_of
 from groupcheck.traces.story.moments import Round, elapsed
 from groupcheck.traces.story.timeline import Timeline
@@ -93,7 +102,8 @@ def replay_view(reports: Sequence[FileReport], answers: Sequence[Answer]) -> Gro
     blocks: list[Iterator[RenderableType]] = [
         _overview(single, calm, reports) if len(single) + len(calm) > 1 else iter(()),
         *(_answer(in_words(answer, reports)) for answer in full),
-        *(_file(r, names) for r in shown),
+        *(_told(answer) for answer in full),
+        *(_file(r, full) for r in shown),
         _other_logs([r for r in reports if r not in shown]),
     ]
     whole = [Group(*parts) for block in blocks if (parts := list(block))]
@@ -191,17 +201,42 @@ def _log(r: FileReport) -> Text:
     return Text.assemble((printable(r.path), "bold"), "  ", printable(r.reason))
 
 
-def _file(r: FileReport, full: Set[str]) -> Iterator[RenderableType]:
+def _file(r: FileReport, full: Sequence[Answer]) -> Iterator[RenderableType]:
     """The figures of a log, and those of its groups that are told in `full`."""
     yield _log(r)
-    shown = [g for g in r.groups if g.group in full]
+    stories = {a.group: a.story for a in full}
+    shown = [g for g in r.groups if g.group in stories]
     yield Padding(facts_table(file_facts(r)), (0, 0, 0, 2))
     for a in r.anomalies:
         yield Padding(_anomaly(a), (0, 0, 0, 2))
     if len(shown) < len(r.groups):
         yield Padding(facts_table(_all_groups(r)), (1, 0, 0, 2))
     for g in shown:
-        yield from _group(g)
+        yield from _group(g, stories[g.group])
+
+
+def _told(answer: Answer) -> Iterator[RenderableType]:
+    """What the members of a group tell: its rebalances, if no broker's log shows them, each member,
+    and who owned what.
+    """
+    story = answer.story
+    if not story.told:
+        return
+    name = f"group {answer.group}" if answer.group else "a group without a name"
+    yield Text.assemble((printable(name), "bold"), "  as its members tell it")
+    rows, rounds = owned_rows(story), story.timeline.rounds
+    alone = not answer.seen and bool(rows or len(rounds) > 1)
+    facts = [f for g in answer.shown for f in group_facts(g)] if alone else []
+    yield Padding(facts_table([*facts, *member_sentences(story)]), (0, 0, 0, 2))
+    if alone and rounds:
+        yield from _rebalances(answer.shown[0], story)
+    table = Table(*OWNED_COLUMNS, box=box.SIMPLE, padding=(0, 1), pad_edge=False)
+    for row in rows[:OWNED_SHOWN]:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    if len(rows) > OWNED_SHOWN:
+        table.add_row("", Text(f"... {len(rows) - OWNED_SHOWN} more (--json has all)", "dim"))
+    if rows:
+        yield Stacked(table, lead=2)
 
 
 def _all_groups(r: FileReport) -> Iterator[tuple[str, str]]:
@@ -316,7 +351,7 @@ _COUNTS = (
 )
 
 
-def _group(g: GroupReport) -> Iterator[RenderableType]:
+def _group(g: GroupReport, story: GroupStory) -> Iterator[RenderableType]:
     where = "" if g.coordinator is None else f"on broker {g.coordinator}"
     protocol = "" if g.protocol == "classic" else f"{g.protocol} protocol"
     words = [
@@ -333,12 +368,16 @@ def _group(g: GroupReport) -> Iterator[RenderableType]:
     for a in sorted(g.anomalies, key=lambda a: a.kind not in MUST_SEE):
         yield Padding(_anomaly(a), (0, 0, 0, 2))
     if g.timeline.rounds:
-        yield Rounds(g.timeline.rounds)
-        if g.protocol == "classic" and any(x.outcome == "interrupted" for x in g.timeline.rounds):
-            yield Text(
-                "* the join phase alone: another rebalance began before the leader's assignment",
-                "dim",
-            )
+        yield from _rebalances(g, story)
+
+
+def _rebalances(g: GroupReport, story: GroupStory) -> Iterator[RenderableType]:
+    rounds = g.timeline.rounds
+    yield Rounds(rounds, story)
+    if g.protocol == "classic" and any(x.outcome == "interrupted" for x in rounds):
+        yield Text(
+            "* the join phase alone: another rebalance began before the leader's assignment", "dim"
+        )
 
 
 def _anomaly(a: Anomaly) -> Group:
@@ -354,21 +393,27 @@ class Rounds:
     """The table of a group's rebalances, with member ids as long as there is room for them."""
 
     rounds: Sequence[Round]
+    story: GroupStory
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Stacked]:
-        room = (console.width - FIXED) // 2 if console.width >= NARROW else None
-        yield Stacked(_rounds(self.rounds, room), lead=2)
+        told = self.rounds is not self.story.timeline.rounds or len(self.story.members) > 1
+        seen = told and any(seen_cell([x], self.story) for x in self.rounds)
+        room = (console.width - FIXED) // (3 if seen else 2)
+        story = self.story if seen else None
+        yield Stacked(_rounds(self.rounds, room if console.width >= NARROW else None, story), 2)
 
 
-def _rounds(rounds: Sequence[Round], room: int | None) -> Table:
+def _rounds(rounds: Sequence[Round], room: int | None, story: GroupStory | None) -> Table:
+    """`story`: what a column tells of members, unless its one member told all the others."""
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
-    for name in COLUMNS:
-        wide = name in ("why", "held up by")
+    for name in (*COLUMNS, SEEN) if story else COLUMNS:
+        wide = name in ("why", "held up by", SEEN)
         table.add_column(
             name,
             overflow="fold",
             ratio=3 if wide else None,
             no_wrap=name == "generation",
+            min_width=12 if name == "started" else None,
             justify="right" if name in ("took", "size") else "left",
         )
     folds = folded(rounds)
@@ -376,7 +421,8 @@ def _rounds(rounds: Sequence[Round], room: int | None) -> Table:
     left_out = folds[half:-half] if len(folds) > ROUNDS_SHOWN else []
     for k, fold in enumerate(folds):
         if not left_out or k < half or k >= len(folds) - half:
-            table.add_row(*(Text(printable(cell)) for cell in fold_cells(fold, room)))
+            cells = (*fold_cells(fold, room), *([seen_cell(fold.rounds, story)] if story else []))
+            table.add_row(*(Text(printable(cell)) for cell in cells))
         elif k == half:
             more = Text(f"... {sum(len(f.rounds) for f in left_out)} more (--json has all)", "dim")
             table.add_row("", "", more, "", "", "")

@@ -19,6 +19,7 @@ from groupcheck.traces.facts.rules import Rule, shipped_rules
 from groupcheck.traces.facts.watch import Watch
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.clocks import Clocks
+from groupcheck.traces.members.group_story import Stories, group_story
 from groupcheck.traces.members.members import GroupMembers, Members
 
 MOST_GROUPS = 10_000
@@ -34,6 +35,7 @@ class Evidence:
     groups: dict[str, GroupEvidence] = Factory(dict)
     # The members that logs of clients show.
     members: Members = Factory(Members)
+    stories: Stories = Factory(Stories)
     # Which versions logs tell.
     versions: Versions = Factory(Versions)
     # How far the clocks of clients and brokers are apart.
@@ -71,6 +73,7 @@ class Evidence:
             self.claims.add(said, group)
         self.claims.hear(said)
         self.members.add(said, group)
+        self.stories.add(said, group)
         self.clocks.add(said, group)
         self.versions.add(said)
 
@@ -88,6 +91,8 @@ class Evidence:
         groups = self._of_groups()
         followed = self.members.of_groups()
         skews, misplaced = self.clocks.skews_and_misplaced()
+        stories = self.stories.of_groups()
+        nameless = stories.pop(NO_GROUP, []) if len(groups) == 1 and groups[0].group else []
         every = (s for g in groups for s in g.all())
         times = {(s.log, s.time < FIRST_DATED) for s in every if s.time is not None}
         mixed = {log for log, undated in times if undated and (log, False) in times}
@@ -102,6 +107,14 @@ class Evidence:
                 by_broker.proofs,
             )
             group.correct_times(skews)
+            ahead = {s.process: s.ahead for s in reversed(group.skews) if s.differs}
+            told = [*stories.get(group.group, []), *nameless]
+            for m in told:
+                if (life := self.members.life(m.log, m.process, m.client)) is not None:
+                    m.step.follow(life)
+            group.story = group_story(
+                m.shifted(ahead.get((m.log, m.process), 0), m.log in mixed) for m in told
+            )
             group.versions = self.versions
             facts = (*derive(group, self.rules), *_of_members(group.followed), *by_broker.facts)
             for said in facts:

@@ -15,6 +15,7 @@ from groupcheck.traces.facts.needs import Need
 from groupcheck.traces.facts.values import same_name
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.clocks import Skew
+from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.members.members import GroupMembers
 
 STATEMENTS_KEPT = 500
@@ -86,6 +87,8 @@ class GroupEvidence:
     skews: tuple[Skew, ...] = ()
     # What its members did, by the model of a member.
     followed: GroupMembers = Factory(GroupMembers)
+    # What its members did, by their clients' logs, whatever their library.
+    story: GroupStory = Factory(GroupStory)
     # How memberships ended, by the coordinator's log.
     removals: tuple[Removal, ...] = ()
 

@@ -82,6 +82,8 @@ class Holdings:
         step = said.fields.get("step", "callback")
         if said.kind == "owns" or (said.kind == "assigned" and step in ("callback", "added")):
             self._assign(said, announced=step == "added")
+            lost = partitions_of(str(said.fields.get("lost", "")))  # franz-go
+            self._give_up(lost, said.time, "revoked", announced=False)
         elif said.kind in ("revoked", "lost") and step in ("callback", "announced"):
             named = list(_named(said))
             gone = named if named or not said.fields.get("whole") else [*self.now]

@@ -86,6 +86,8 @@ class MemberLife:
     shared: bool = False
     # Statements that were followed, and those that no world explains.
     followed: int = 0
+    # The last of them.
+    told: Statement | None = None
     gaps: list[Statement] = Factory(list)
     lapses: list[Lapse] = Factory(list)
     _last: tuple[int, str] = (0, "")
@@ -93,6 +95,8 @@ class MemberLife:
     def add(self, said: Statement) -> None:
         if "Request joining group due to" in said.text:
             self.tells = w.Tells.RESETS
+        elif said.kind == "joined" and "Generation{" in said.text:
+            self.tells = max(self.tells, w.Tells.ANSWERS)
         steps = self._steps(said)
         if said.kind in _STARTS and said.fields.get("step") is None:
             self._forget()
@@ -100,7 +104,7 @@ class MemberLife:
             self._gives_up(said)
         elif steps and self._last != (said.line, said.kind):
             self._last = (said.line, said.kind)
-            self.followed += 1
+            self.followed, self.told = self.followed + 1, said
             self._follow(said, steps)
 
     def _steps(self, said: Statement) -> tuple[w.Step, ...]:

@@ -242,6 +242,25 @@ def behind(worlds: Worlds, steps: tuple[Step, ...]) -> Worlds:
     return frozenset(after for world in worlds for step in steps for after in step(world))
 
 
+_DUE: dict[str, tuple[Step, ...]] = {
+    "join": (joins,),
+    "join answer": (joined, given_id),
+    "sync answer": (synced,),
+}
+
+
+@cache
+def due(worlds: Worlds) -> frozenset[str]:
+    """The steps that a log shows next if nothing fails, over all worlds: JoinGroup is sent, or it
+    or SyncGroup is answered; none if the member may be at rest.
+    """
+    each = [
+        {name for name, steps in _DUE.items() if behind(_closed([world], (sends_sync,)), steps)}
+        for world in worlds
+    ]
+    return frozenset().union(*each) if each and all(each) else frozenset()
+
+
 @cache
 def every_world() -> Worlds:
     """All that a member can be: a log may begin anywhere."""

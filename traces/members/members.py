@@ -86,6 +86,12 @@ class Members:
         elif member.native is not None:
             member.native.add(said)
 
+    def life(self, log: str, process: str, client: str) -> MemberLife | None:
+        """The life of a member of Kafka's own client that speaks the classic protocol."""
+        member = self._each.get((log, process, client))
+        followed = member is not None and (log, process) not in self._others
+        return member.life if member is not None and followed and member.life.told else None
+
     def of_groups(self) -> dict[str, GroupMembers]:
         """The members by group, when all logs have been read."""
         groups: dict[str, list[_Member]] = {}

@@ -267,7 +267,8 @@ class Session:
                 self.adversary.move(2)
             case Step.SILENCE:
                 self.adversary.silence(True)
-                self._watches(SILENT_S)
+                # A client's own timers do not stand still: a longer silence would be another one.
+                self.stopped.wait(SILENT_S)
                 self.adversary.silence(False)
                 self.watch.add(Moved(self.watch.now(), "first", "the nodes answer again"))
             case Step.CLOSE:

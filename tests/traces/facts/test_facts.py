@@ -91,8 +91,9 @@ def test_partitions_groups_and_logs_are_apart() -> None:
 
 def test_such_a_group_is_not_calm() -> None:
     line = JAVA + " Committed offset {} for partition t-0\n"
-    (calm,) = answers([], evidence(line.format(5) + line.format(6)), shipped_knowledge())
-    (back,) = answers([], evidence(line.format(6) + line.format(5)), shipped_knowledge())
+    rise, fall = ("".join(map(line.format, offsets)) for offsets in ((5, 6, 7), (5, 6, 5)))
+    (calm,) = answers([], evidence(rise), shipped_knowledge())
+    (back,) = answers([], evidence(fall), shipped_knowledge())
     assert (calm.health, back.health) == ("calm", "troubled")
     assert back.reason == "the committed offset of t-0 goes back from 6 to 5"
 

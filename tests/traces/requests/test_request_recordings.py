@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles.replay.facts_document import facts_document
+from groupcheck.oracles.replay.request_facts_document import request_facts_document
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.replay import replay_file
@@ -54,7 +54,7 @@ def test_every_answer_to_a_classic_eager_group_is_one_that_the_model_allows(name
 
 @pytest.mark.parametrize("name", WITNESSED)
 def test_the_facts_are_those_that_the_witness_saw(name: str) -> None:
-    seen, facts = WITNESSED[name], printed(facts_document(replay(name).groups))
+    seen, facts = WITNESSED[name], printed(request_facts_document(replay(name).groups))
     assert facts["requests"] == seen["requests"]
     assert facts["error_answers"] == seen["error_answers"]
     told = (
@@ -112,7 +112,7 @@ def test_the_frozen_member_is_the_zombie() -> None:
 
 @pytest.mark.parametrize("name", ["zombie", "poll_timeout"])
 def test_two_owners_at_once_are_those_that_the_programs_saw(name: str) -> None:
-    facts = printed(facts_document([group(name)]))
+    facts = printed(request_facts_document([group(name)]))
     ours = [(o["partition"], o["earlier_owner"], o["later_owner"]) for o in facts["two_owners"]]
     assert ours == [(p, a, b) for p, a, b, _, _ in WITNESSED[name]["two_owners"]] != []
     for o, (_, _, _, t, until) in zip(

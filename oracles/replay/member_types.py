@@ -1,0 +1,81 @@
+"""What logs of clients tell of members, as the document that `replay --json` prints has it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from attrs import frozen
+
+from groupcheck.oracles.show.json_schemas import ABSENT, Count
+
+
+def clock(what: str) -> str:
+    """The description of a time."""
+    return (
+        f"{what}, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the log"
+        " does not tell."
+    )
+
+
+@frozen(kw_only=True)
+class ClientRound:
+    """One rebalance as one member saw it, by its client's log."""
+
+    client: Annotated[str, "The client."]
+    member: Annotated[str | None, "Its member id; null if its log does not tell."]
+    file: Annotated[str, "Its log."]
+    why: Annotated[str, "Why it joined again, in its own words; empty if it does not say."]
+    asked: Annotated[str | None, clock("When it sent JoinGroup, or began to reconcile")]
+    asked_line: Annotated[Count | None, "The line; null if its log does not show it."]
+    joined: Annotated[str | None, clock("When it was told the generation or epoch")]
+    joined_line: Annotated[Count | None, "The line; null if its log does not show it."]
+    synced: Annotated[str | None, clock("When it had its share")]
+    synced_line: Annotated[Count | None, "The line; null if its log does not show it."]
+    duration_ms: Annotated[
+        int | None, "From the first of these to its share, in milliseconds; null if not known."
+    ]
+
+
+@frozen(kw_only=True)
+class Ownership:
+    """A partition that a member held, by its client's log."""
+
+    partition: Annotated[str, "The partition, as `orders-3`."]
+    generation: Annotated[
+        int | None, "The generation or epoch in which it got it; null if its log does not tell."
+    ]
+    from_: Annotated[str, clock("When it got it")]
+    until: Annotated[str, clock("When it gave it up, or the log ends")]
+    how: Annotated[Literal["revoked", "lost", "end of log"], "What ended it."]
+
+
+@frozen(kw_only=True)
+class StandingStep:
+    """A step in which a member stands when its client's log ends."""
+
+    state: Annotated[str, "The state, by the library's or groupcheck's name."]
+    waits_for: Annotated[str, "What it waits for."]
+    ends: Annotated[str, "What ends it."]
+    since: Annotated[str | None, clock("When it began")]
+    since_line: Annotated[Count, "The line with which it began."]
+    lasted_ms: Annotated[int | None, "How long the log goes on; null without timestamps."]
+    within_ms: Annotated[Count, "How long it may last."]
+    setting: Annotated[str, "The setting that says so."]
+    late: Annotated[bool, "It has lasted longer."]
+
+
+@frozen(kw_only=True)
+class ClientLife:
+    """What the log of its client tells about a member; absent without such a log."""
+
+    file: Annotated[str, "The log."] = ABSENT
+    generations_seen: Annotated[list[int], "The generations or epochs that it was told."] = ABSENT
+    owned: Annotated[list[Ownership], "What it owned, in order."] = ABSENT
+    still_ms: Annotated[
+        Count, "How long it was a member and owned nothing, after it had owned something."
+    ] = ABSENT
+    commits: Annotated[Count, "Commits."] = ABSENT
+    commits_refused: Annotated[Count, "Commits that were refused."] = ABSENT
+    standing: Annotated[
+        StandingStep | None, "Where it stands when its log ends; null if it waits for nothing."
+    ] = ABSENT

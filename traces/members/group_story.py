@@ -1,0 +1,267 @@
+"""The story of a group by the logs of its clients: the rebalances and members that a coordinator's
+log would show, as far as the members saw them, in the same words (`Timeline`).
+
+A member learns of a rebalance late, and of others nothing; but the leader's log names all members.
+So what one log cannot tell, several together do. Nothing is guessed: a cause that no log tells is
+`not_told`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.members.standing import Standing
+from groupcheck.traces.members.story import MemberRound, MemberStory
+from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.moments import Moment, Round
+from groupcheck.traces.story.timeline import Member, Timeline, client_of
+
+MOST_STORIES = 10_000
+UNTOLD = {RebalanceCause.NOT_TOLD, RebalanceCause.NOT_SEEN}
+Told = tuple[MemberStory, MemberRound]
+
+
+@frozen
+class GroupStory:
+    """What the clients of one group tell."""
+
+    members: tuple[MemberStory, ...] = ()
+    timeline: Timeline = Factory(Timeline)
+    # Generation -> the rebalance to it, as each member saw it.
+    rounds: dict[int, list[Told]] = Factory(dict)
+
+    def standing(self) -> list[Standing]:
+        """The members that wait when their logs end."""
+        found = (m.standing() for m in self.members)
+        return [s for s in found if s is not None]
+
+    @property
+    def told(self) -> bool:
+        return any(m.rounds or m.holdings.spans or m.holdings.now for m in self.members)
+
+
+@define
+class Stories:
+    """The stories of all members. Statements are added in the order of each log."""
+
+    # (log, process, client) -> its stories: one that names no client has one for each group.
+    _each: dict[tuple[str, str, str], list[MemberStory]] = Factory(dict)
+    # (log, process) -> the clients that its lines name.
+    _clients: dict[tuple[str, str], set[str]] = Factory(dict)
+    _count: int = 0
+
+    def add(self, said: Statement, group: str) -> None:
+        """`group`: the one that its writer belongs to."""
+        if said.library == BROKER or said.kind == "owns" or said.fields.get("of") == "producer":
+            return
+        found = self._of(said, group)
+        if found is not None:
+            found.add(said)
+
+    def _of(self, said: Statement, group: str) -> MemberStory | None:
+        place = said.log, said.process
+        known = self._clients.setdefault(place, set())
+        client = said.client
+        if client and client not in known:
+            known.add(client)
+            nameless = self._each.pop((*place, ""), None) if len(known) == 1 else None
+            if nameless is not None:
+                self._each[*place, client] = nameless
+        elif not client and len(known) == 1:
+            (client,) = known
+        mine = self._each.setdefault((*place, client), [])
+        for story in mine:
+            if client or not group or story.group in ("", group):
+                return story
+        if self._count >= MOST_STORIES:
+            return None
+        self._count += 1
+        mine.append(MemberStory(*place, group))
+        return mine[-1]
+
+    def of_groups(self) -> dict[str, list[MemberStory]]:
+        """The stories by group."""
+        out: dict[str, list[MemberStory]] = {}
+        for some in self._each.values():
+            for story in some:
+                out.setdefault(story.group, []).append(story)
+        return out
+
+
+def group_story(members: Iterable[MemberStory]) -> GroupStory:
+    """The story of a group, by those of its members."""
+    some = tuple(m for m in members if m.rounds or m.holdings.spans or m.holdings.now)
+    rounds: dict[int, list[Told]] = {}
+    for m in some:
+        for r in m.rounds:
+            if r.generation is not None:
+                rounds.setdefault(r.generation, []).append((m, r))
+    out = Timeline()
+    known: frozenset[str] = frozenset()
+    for generation in sorted(rounds):
+        rounds[generation].sort(key=lambda t: _when(t[1].begun))
+        known = _add_round(
+            out, generation, rounds[generation], some, known, generation == max(rounds)
+        )
+    for m in some:
+        for r in m.rounds:
+            if r.generation is None:
+                _begin(out, _unnumbered(r, out.highest))
+        _add_member(out, m)
+    out.rounds.sort(key=lambda x: _when(x.started or x.joined_at))
+    if len({m.log for m in some}) > 1:
+        for x in out.rounds:
+            x.started, x.joined_at, x.assigned = map(_nowhere, (x.started, x.joined_at, x.assigned))
+    ends = [at for m in some for at in (m.first, m.last) if at is not None]
+    out.first = min(ends, key=_when, default=None)
+    out.last = max(ends, key=_when, default=None)
+    out.rounds_dropped = sum(m.rounds_dropped for m in some)
+    return GroupStory(some, out, rounds)
+
+
+def _unnumbered(r: MemberRound, present: int | None) -> Round:
+    """A rebalance whose generation its member's log does not name, or that has not ended."""
+    outcome = "assigned" if r.synced else "stabilized" if r.joined else "open"
+    return Round(
+        r.asked,
+        None if r.joined else present,
+        cause=r.cause,
+        causers=(r.member,) if r.member and r.cause not in UNTOLD else (),
+        reason=r.why,
+        joined_at=r.joined,
+        assigned=r.synced,
+        outcome=outcome,
+        joined=[r.member] if r.member else [],
+    )
+
+
+def _nowhere(at: Moment | None) -> Moment | None:
+    """The moment without its line, which is that of one log among several."""
+    return None if at is None else Moment(0, at.time)
+
+
+def _when(at: Moment | None) -> tuple[int, int]:
+    return (0, 0) if at is None else (at.time or 0, at.line)
+
+
+def _add_round(
+    out: Timeline,
+    generation: int,
+    seen: Sequence[Told],
+    members: Sequence[MemberStory],
+    known: frozenset[str],
+    last: bool,
+) -> frozenset[str]:
+    """Adds the rebalance to a generation; gives the ids of its members, as far as one log tells."""
+    synced = [r.synced for _, r in seen if r.synced is not None]
+    first = min(synced, key=_when, default=None)
+    late = [t for t in seen[1:] if first and not t[0].modern and _when(t[1].asked) > _when(first)]
+    if late:
+        out.counts["joined_without_rebalance"] += len(late)
+    seen = [t for t in seen if t not in late]
+    synced = [r.synced for _, r in seen if r.synced is not None]
+    joined = [r.joined for _, r in seen if r.joined is not None]
+    leads = [(m, r) for m, r in seen if r.leader and r.leader in (m.member, r.member, "me")]
+    ids = next((r.ids for _, r in leads if r.ids), frozenset())
+    sizes = [r.size for _, r in seen if r.size]
+    tells = any(r.synced for m, _ in seen for r in m.rounds)  # sarama never does
+    began = Round(
+        min((r.asked for _, r in seen if r.asked), key=_when, default=None),
+        generation - 1,
+        generation,
+        joined_at=min(joined, key=_when, default=None),
+        assigned=max(synced, key=_when, default=None),
+        outcome="assigned" if synced else "stabilized" if last or not tells else "interrupted",
+        size=sizes[0] if sizes else None,
+        leader=next((r.leader for _, r in seen if r.leader not in ("", "me", "no")), None),
+        joined=[r.member for _, r in seen if r.member],
+    )
+    before = out.rounds[-1] if out.rounds else None
+    _explain(began, before, seen, members, (known, ids))
+    if len(seen) > 1 and seen[-1][1].asked is not None:
+        m, r = seen[-1]
+        began.held_up_by, began.waited_for = (r.member or m.name,), "joined last"
+    _begin(out, began)
+    out.lowest = generation if out.lowest is None else min(out.lowest, generation)
+    out.highest = generation if out.highest is None else max(out.highest, generation)
+    out.largest = max(out.largest, began.size or 0)
+    start = began.started or began.joined_at
+    if start is not None and start.time is not None:
+        for end, name in ((began.joined_at, "preparing_ms"), (began.assigned, "unstable_ms")):
+            if end is not None and end.time is not None:
+                setattr(out, name, getattr(out, name) + max(0, end.time - start.time))
+    for _, r in late:  # a static member came back with another id
+        ids = frozenset(k for k in ids if client_of(k) != client_of(r.member)) | {r.member}
+    return ids or known
+
+
+def _begin(out: Timeline, round: Round) -> None:
+    out.rounds.append(round)
+    out.causes[round.cause.value] += 1
+    out.counts["rebalances"] += 1
+    at = round.started or round.joined_at
+    if at is not None and at.time is not None:
+        out.starts.append(at.time)
+
+
+def _explain(
+    round: Round,
+    before: Round | None,
+    seen: Sequence[Told],
+    members: Sequence[MemberStory],
+    ids: tuple[frozenset[str], frozenset[str]],
+) -> None:
+    """Why it began: what the first of its members says that has a reason of its own; a member that
+    went in between; or who is in the leader's list that was not, or the other way round.
+    """
+    round.cause = RebalanceCause.NOT_TOLD
+    was, now = ids
+    here = {id for m, _ in seen for id in m.joined}
+    since = before.joined_at if before is not None else None
+    left = [
+        (id or m.name, end)
+        for m in members
+        for id, end in m.ends.items()
+        if end.how == "left"
+        and since is not None
+        and _when(since) < _when(end.at) <= _when(round.joined_at)
+    ]
+    for m, r in seen:
+        if r.cause not in UNTOLD:
+            round.cause, round.reason = r.cause, r.why
+            round.causers = (r.member or m.name,) if r.member or m.client else ()
+            if m.modern and r.cause != RebalanceCause.JOIN:
+                continue
+            return
+    if round.cause in UNTOLD and left:
+        round.cause, round.reason = RebalanceCause.LEAVE, left[0][1].reason
+        round.causers = tuple(id for id, _ in left)
+    elif round.cause in UNTOLD and was and now and now - was:
+        round.cause, round.causers = RebalanceCause.JOIN, tuple(sorted(now - was))
+    elif round.cause in UNTOLD and was and now and was - now - here:
+        round.cause, round.causers = RebalanceCause.GONE, tuple(sorted(was - now))
+
+
+def _add_member(out: Timeline, m: MemberStory) -> None:
+    """Adds each id that the member had."""
+    ids = list(m.joined) or [m.member or m.name]
+    for k, id in enumerate(ids):
+        mine = [r for r in m.rounds if r.member == id]
+        known = Member(id, instance=m.instance or None, first_seen=m.joined.get(id, m.first))
+        known.joined = m.joined.get(id)
+        known.generations = len(mine)
+        known.led = sum(r.leader in (id, "me") for r in mine)
+        known.caused = sum(id in r.causers for r in out.rounds)
+        out.counts["joined"] += known.joined is not None
+        end = m.ends.get(id)
+        if end is not None and (m.gone or k + 1 < len(ids)):
+            known.ended, known.gone, known.client_reason = end.at, end.how, end.reason or None
+        elif k + 1 < len(ids):
+            known.ended, known.gone = m.joined[ids[k + 1]], "replaced" if m.instance else "gone"
+        if known.gone:
+            out.counts[known.gone] += 1
+        out.members[id] = known

@@ -1,0 +1,454 @@
+"""What a member did, by the log of its client: the rebalances that it went through, and what it
+owned. Any library's statements will do, of the classic protocol and of KIP-848: a generation or an
+epoch that is named first begins a rebalance of the member, whatever else the library prints.
+
+Nothing here judges: `life` and `native` say what is proved about a member.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from attrs import Factory, define, evolve, frozen
+
+from groupcheck.traces.clients.partitions import End as Ending
+from groupcheck.traces.clients.partitions import Holdings, HoldingSpan, partitions_of
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
+from groupcheck.traces.lines.timestamps import FIRST_DATED
+from groupcheck.traces.members.standing import Standing, Step
+from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.moments import Moment, elapsed
+
+ROUNDS_KEPT = 20_000
+APART_MS = 1_000
+"""Lines of one commit stand closer together, and so do a member's last step of a reconciliation
+and the new epoch that answers it.
+"""
+_MEMBER_ID = re.compile(r"[\w.-]{0,250}?-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_CAUSES = {
+    "subscription_changed": RebalanceCause.METADATA_CHANGE,
+    "partitions_changed": RebalanceCause.METADATA_CHANGE,
+    "topics_changed": RebalanceCause.METADATA_CHANGE,
+    "rebalancing": RebalanceCause.NOT_TOLD,
+    **dict.fromkeys(
+        (
+            "member_unknown", "generation_old", "generation_reset", "member_fenced", "lost",
+            "instance_fenced", "poll_expired", "session_timed_out", "sync_failed",
+        ),
+        RebalanceCause.MEMBER_REJOIN,
+    ),
+}  # fmt: skip
+"""A statement -> why its member joins again."""
+_METADATA = re.compile(r"metadata|topics?\b|subscription", re.I)
+_REBALANCING = re.compile(r"rebalanc", re.I)
+_HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")
+"""Reasons that only say what the client did before."""
+_ASKS = re.compile(r"Committing offsets|Sending offset-commit|issuing commit|autocommitting")
+_TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
+"""How long a join took, as KafkaJS prints it."""
+_RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
+_HELD = {"assigned", "revoked", "lost"}
+_SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
+_ENDS = {"left", "closed"}
+_TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
+"""A member of these that is closed prints that it leaves, or does not leave: a static one."""
+_TELLING = {
+    *_CAUSES, *_HELD, *_SETTINGS - {"heartbeat", "request_sent"}, *_ENDS, "joined", "synced",
+    "leading", "id_given", "rejoin_requested", "committed", "commit_refused", "started",
+    "subscribed",
+}  # fmt: skip
+_NUMBERS = {"generation", "epoch", "assignee", "setting_max__poll__interval__ms"}
+"""Any other statement tells something only with one of these fields."""
+_GIVES = {"callback", "announced"}
+_BEFORE = {"before", "begins", "answered"}
+"""Steps of leaving that are not the moment itself."""
+
+
+@define
+class MemberRound:
+    """One rebalance as one member saw it."""
+
+    # When it sent JoinGroup, or began to reconcile; and why, in words.
+    asked: Moment | None
+    cause: RebalanceCause
+    why: str = ""
+    # The generation, or the epoch of KIP-848; None as long as it has not joined.
+    generation: int | None = None
+    member: str = ""
+    joined: Moment | None = None
+    # When it had its share.
+    synced: Moment | None = None
+    leader: str = ""
+    # The members of the generation, if this one leads it and its log tells them.
+    size: int | None = None
+    ids: frozenset[str] = frozenset()
+
+    @property
+    def begun(self) -> Moment | None:
+        return self.asked or self.joined or self.synced
+
+    @property
+    def took_ms(self) -> int | None:
+        return elapsed(self.asked, self.synced)
+
+
+@frozen
+class End:
+    """How a membership ended, by the member's own doing."""
+
+    at: Moment
+    how: str
+    reason: str = ""
+
+
+@frozen
+class Owned:
+    """A partition that the member held. Times are ms since 1970."""
+
+    partition: str
+    since: int
+    until: int
+    # revoked, lost, or `end of log`.
+    how: Ending
+    # The generation in which it got it; None if that is not known.
+    generation: int | None = None
+
+
+@define
+class MemberStory:
+    """One member. Statements are added in the order of its log."""
+
+    log: str
+    process: str = ""
+    group: str = ""
+    client: str = ""
+    instance: str = ""
+    library: str = ""
+    # The id that it has now, and when it joined with each.
+    member: str = ""
+    joined: dict[str, Moment] = Factory(dict)
+    # Several members write under this name, so what it owned is not told.
+    shared: bool = False
+    # It speaks KIP-848.
+    modern: bool = False
+    rounds: list[MemberRound] = Factory(list)
+    rounds_dropped: int = 0
+    commits_refused: int = 0
+    # Member id -> how it went; it is `gone` until it joins again.
+    ends: dict[str, End] = Factory(dict)
+    gone: bool = False
+    first: Moment | None = None
+    last: Moment | None = None
+    holdings: Holdings = Factory(Holdings)
+    # The settings in ms that lines tell.
+    settings: dict[str, int] = Factory(dict)
+    step: Step = Factory(Step)
+    # Requests for commits, and commits.
+    _asked_commits: int = 0
+    _commits: int = 0
+    _batch: set[str] = Factory(set)
+    _batch_at: int = 0
+    _why: tuple[RebalanceCause, str] | None = None
+    # It began to reconcile (KIP-848); and whether it gave partitions up since.
+    _pending: Moment | None = None
+    _gave_up: bool = False
+    _settled_ms: int = 0
+    _former: set[str] = Factory(set)
+    # Its log shows how it started.
+    _fresh: bool = False
+    _generation: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The most telling name: of the instance, the client, the id, or the log."""
+        by_id = _MEMBER_ID.sub(lambda m: m[0][:-37], self.member) or self.member
+        log = self.log.rpartition("/")[2]
+        return self.instance or self.client or by_id or self.process or log or "the client"
+
+    @property
+    def commits(self) -> int:
+        return self._commits or self._asked_commits
+
+    @property
+    def open(self) -> MemberRound | None:
+        """The rebalance that the member is in."""
+        return self.rounds[-1] if self.rounds and self.rounds[-1].synced is None else None
+
+    def add(self, said: Statement) -> None:
+        at = Moment(said.line, said.time)
+        self.first, self.last = self.first or at, at
+        self.group, self.client = said.group or self.group, said.client or self.client
+        self.instance, self.library = said.instance or self.instance, said.library or self.library
+        self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
+        self.step.add(said)
+        kind, step = said.kind, said.fields.get("step")
+        if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
+            return
+        if kind == "joining":
+            self._asks(said, at)
+        elif kind in ("committed", "commit_refused"):
+            self._commit(said)
+        elif kind in _ENDS and step not in _BEFORE and not said.fields.get("of"):
+            self._goes(said, at)
+        elif kind in _CAUSES or kind == "rejoin_requested":
+            self._reasons(said)
+        self._fresh = self._fresh or (kind in ("started", "subscribed") and step is None)
+        if kind not in _ENDS and kind != "commit_refused":
+            self._numbers(said, at)
+        self._moves_on(said, at)
+        if kind in _HELD or "state" in said.fields:
+            self.holdings.add(said)
+        if kind in _SETTINGS:
+            for key, value in said.fields.items():
+                if key.startswith("setting_") and isinstance(value, int):
+                    self.settings[key[8:].replace("__", ".")] = value
+
+    def _asks(self, said: Statement, at: Moment) -> None:
+        """JoinGroup is sent, for the first time in this rebalance or again."""
+        self.gone = False
+        if said.fields.get("epoch") == 0 or self.modern:
+            self._generation, self._pending = None, at
+        open = self.open
+        if open is not None and open.joined is None:
+            return
+        cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
+        if not any(r.joined is not None for r in self.rounds):
+            cause, why = self._first(), ""
+        elif self._why is None and self.rounds[-1].leader in (self.member, "me") and self.member:
+            cause = RebalanceCause.LEADER_REJOIN
+        if not self.modern:
+            self._begin(MemberRound(at, cause, why))
+        self._why = None
+
+    def _first(self) -> RebalanceCause:
+        """Why its first rebalance begins: it joins, if the log does not begin in the middle."""
+        return RebalanceCause.JOIN if self._fresh else RebalanceCause.NOT_TOLD
+
+    def _begin(self, round: MemberRound) -> MemberRound:
+        if len(self.rounds) >= ROUNDS_KEPT:
+            del self.rounds[0]
+            self.rounds_dropped += 1
+        self.rounds.append(round)
+        return round
+
+    def _reasons(self, said: Statement) -> None:
+        """Notes why it will join again: what it says itself counts more than that it was told."""
+        reason = str(said.fields.get("reason") or said.fields.get("error") or "")
+        cause = _CAUSES.get(said.kind, RebalanceCause.MEMBER_REJOIN)
+        if _HOW.search(reason):
+            return
+        if said.kind == "rejoin_requested":
+            told = _REBALANCING.search(reason)
+            changed = _METADATA.search(reason)
+            cause = RebalanceCause.NOT_TOLD if told else cause
+            cause = RebalanceCause.METADATA_CHANGE if changed and not told else cause
+        if self._why is None or self._why[0] == RebalanceCause.NOT_TOLD:
+            self._why = cause, reason or said.kind.replace("_", " ")
+
+    def _numbers(self, said: Statement, at: Moment) -> None:
+        """A generation or an epoch is named: it is the present one, or a rebalance to it began."""
+        number = said.fields.get("epoch", said.fields.get("generation"))
+        asks = said.kind == "joined" and not self.modern
+        if asks and number is None:
+            self._joins(said, at)
+        if not isinstance(number, int) or number < 0 or (self.modern and number == 0):
+            return
+        if self.gone and not asks and self.rounds and number == self.rounds[-1].generation:
+            return
+        newer = self._generation is None or number > self._generation
+        open = self.open
+        waits = open is not None and open.generation is None
+        if not newer and not (asks and (waits or number != self._generation)):
+            return
+        if open is None or not waits or self.modern:
+            open = self._untold(said, at)
+        self._pending = None
+        self._generation = open.generation = number
+        open.joined = None if said.fields.get("step") == "ended" else at
+        open.synced = at if self.modern else None
+        self._told(open, said, at)
+
+    def _joins(self, said: Statement, at: Moment) -> None:
+        """A library that names no generation says that it has joined."""
+        open = self.open
+        if open is not None and open.joined is not None and open.generation is not None:
+            return
+        if open is None or open.joined is not None:
+            open = self._untold(said, at)
+        open.joined = at
+        self._told(open, said, at)
+
+    def _untold(self, said: Statement, at: Moment) -> MemberRound:
+        """A rebalance whose beginning no line tells; that of KIP-848 begins when it is told."""
+        cause, why = self._why or (RebalanceCause.NOT_TOLD, "")
+        if not self.rounds:
+            cause = RebalanceCause.JOIN if self._pending else self._first()
+        took = _TOOK.search(said.text)
+        if at.time is not None and self._settled_ms and at.time - self._settled_ms > APART_MS:
+            self._pending = None  # it began another epoch, which no line tells
+        self._settled_ms = 0
+        asked = self._pending or (at if self.modern else None)
+        if took is not None and at.time is not None:
+            asked = Moment(at.line, at.time - int(took[1]))
+        self._why = None
+        return self._begin(MemberRound(asked, cause, why))
+
+    def _told(self, open: MemberRound, said: Statement, at: Moment) -> None:
+        open.leader = str(said.fields.get("leader") or "")
+        named = "" if said.kind in ("leading", "assigned") else said.member
+        if named and named != self.member:
+            self.shared = self.shared or named in self._former
+            if self.member:  # whatever it had is not its own any more
+                self._former.add(self.member)
+                self.holdings.add(evolve(said, kind="lost", fields={"whole": True}))
+            self.member = named
+            self.joined.setdefault(named, at)
+        open.member = self.member
+
+    def _moves_on(self, said: Statement, at: Moment) -> None:
+        """What the member was told of its round."""
+        if said.kind == "id_given" and len(self.rounds) == 1 and self.rounds[0].joined is None:
+            self.rounds[0].cause = RebalanceCause.JOIN
+        last = self.rounds[-1] if self.rounds else None
+        if last is None or (last.generation is None and last.joined is None):
+            return
+        if said.kind == "joined" and not last.leader:
+            last.leader = str(said.fields.get("leader") or "")
+        elif said.kind == "leading":
+            last.leader = self.member or "me"
+        if said.kind in ("joined", "leading") or "assignee" in said.fields:
+            self._whole_group(said, last)
+        step = said.fields.get("step", "callback")
+        if said.fields.get("state") == "RECONCILING" or _RECONCILES in said.text:
+            self._pending = self._pending or at
+        elif said.kind == "synced" or _SETTLED in said.text:
+            if not self._gave_up:
+                last.synced, self._pending, self._why = at, None, None
+            elif at.time is not None:
+                self._settled_ms = at.time
+            self._gave_up = False
+        elif said.kind == "assigned" and step in ("callback", "worker") and not self.modern:
+            last.synced = last.synced or at
+        elif self.modern and said.kind == "revoked" and step in _GIVES and _some(said):
+            self._gave_up, last.synced = True, last.synced or last.joined
+
+    def _whole_group(self, said: Statement, last: MemberRound) -> None:
+        """The members of the generation, which its leader's log tells."""
+        count = said.fields.get("members")
+        if isinstance(count, int) and count > 0:
+            last.size = count
+        if said.kind != "joined":
+            values = " ".join(str(v) for v in said.fields.values())
+            last.ids |= {*_MEMBER_ID.findall(values), said.member} - {""}
+            if len(last.ids) > (last.size or 0) and said.kind == "leading":
+                last.size = len(last.ids)
+
+    def _goes(self, said: Statement, at: Moment) -> None:
+        open = self.open
+        if open is not None and open.generation is None:
+            self.rounds.pop()
+        left = said.kind == "left" or self.library not in _TELL_LEAVING
+        if self.gone and left and self.member in self.ends:
+            self.ends[self.member] = evolve(self.ends[self.member], how="left")
+        if not self.gone and (self._generation is not None or self.rounds):
+            self.gone = True
+            reason = str(said.fields.get("reason") or "")
+            self.ends[self.member] = End(at, "left" if left else "gone", reason)
+            if self._why is None or self._why[0] == RebalanceCause.NOT_TOLD:
+                self._why = RebalanceCause.MEMBER_REJOIN, reason or "it had left"
+            how = "lost" if said.kind == "left" else "revoked"
+            self.holdings.add(evolve(said, kind=how, fields={"whole": True}))
+        self._generation = self._pending = None
+
+    def _commit(self, said: Statement) -> None:
+        """One commit may be told in a line for each partition, and by a line that asks for it."""
+        if said.kind == "commit_refused":
+            self.commits_refused += 1
+            return
+        if _ASKS.search(said.text):
+            self._asked_commits += 1
+            return
+        part = said.fields.get("partition_name", said.fields.get("partition"))
+        if "offset" not in said.fields and part is None:
+            self._commits += "api" not in said.fields and bool(said.fields)
+            return
+        at = said.time or 0
+        if not self._batch or part in self._batch or at - self._batch_at > APART_MS:
+            self._commits += 1
+            self._batch.clear()
+        self._batch.add(str(part))
+        self._batch_at = at
+
+    def shifted(self, ms: int, dated: bool) -> MemberStory:
+        """The same by a clock that is `ms` behind. `dated`: its log prints dates, so times without
+        one are left out.
+        """
+        if not ms and not dated:
+            return self
+
+        def by_clock(time: int | None) -> int | None:
+            return None if time is None or (dated and time < FIRST_DATED) else time - ms
+
+        def shift(at: Moment) -> Moment:
+            return Moment(at.line, by_clock(at.time))
+
+        for r in self.rounds:
+            r.asked, r.joined, r.synced = (at and shift(at) for at in (r.asked, r.joined, r.synced))
+        self.first, self.last = (at and shift(at) for at in (self.first, self.last))
+        self.ends = {id: evolve(e, at=shift(e.at)) for id, e in self.ends.items()}
+        self.joined = {id: shift(at) for id, at in self.joined.items()}
+        self.holdings.spans = [
+            evolve(s, since=by_clock(s.since), until=by_clock(s.until)) for s in self.holdings.spans
+        ]
+        for held in self.holdings.now.values():
+            held.since, held.until = by_clock(held.since), by_clock(held.until)
+        return self
+
+    def owned(self) -> list[Owned]:
+        """What it held from when to when, in order; nothing without timestamps."""
+        if self.shared:
+            return []
+        end = self.last.time if self.last else None
+        some = [s for s in self.holdings.spans_until(end) if None not in (s.since, s.until)]
+        return sorted(
+            (Owned(s.partition, s.since or 0, s.until or 0, s.how, self._in(s)) for s in some),
+            key=lambda o: (o.since, o.partition),
+        )
+
+    def standing(self) -> Standing | None:
+        """Where it stands when its log ends."""
+        return None if self.gone else self.step.standing(self.name, self.settings)
+
+    def stay(self, id: str) -> tuple[float, float]:
+        """From when to when it had this id, in ms since 1970; with open ends."""
+        ids = list(self.joined)
+        k = ids.index(id) if id in ids else 0
+        begins = [-math.inf, *((self.joined[i].time or 0) for i in ids[1:]), math.inf]
+        return begins[k], begins[k + 1] if ids else math.inf
+
+    def _in(self, span: HoldingSpan) -> int | None:
+        """The generation in which it got the partition."""
+        found = None
+        for r in self.rounds:
+            if r.generation is not None and r.joined and (r.joined.time or 0) <= (span.since or 0):
+                found = r.generation
+        return found
+
+    def still(self) -> Iterator[tuple[int, int]]:
+        """From when to when it was a member and owned nothing, after it had owned something."""
+        owned = self.owned()
+        until = owned[0].until if owned else 0
+        for o in owned[1:]:
+            if o.since > until:
+                yield until, o.since
+            until = max(until, o.until)
+        end = self.last.time if self.last else None
+        if owned and not self.gone and end is not None and end > until:
+            yield until, end
+
+
+def _some(said: Statement) -> bool:
+    return bool(partitions_of(str(said.fields.get("partitions", ""))) or "topic" in said.fields)
