@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Iterator
 
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.partitions import End as Ending
-from groupcheck.traces.clients.partitions import Holdings, HoldingSpan, partitions_of
+from groupcheck.traces.clients.partitions import Holdings, partitions_of
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
@@ -412,11 +413,18 @@ class MemberStory:
         if self.shared:
             return []
         end = self.last.time if self.last else None
-        some = [s for s in self.holdings.spans_until(end) if None not in (s.since, s.until)]
-        return sorted(
-            (Owned(s.partition, s.since or 0, s.until or 0, s.how, self._in(s)) for s in some),
-            key=lambda o: (o.since, o.partition),
+        joins = sorted(
+            (r.joined.time or 0, k, r.generation)
+            for k, r in enumerate(self.rounds)
+            if r.generation is not None and r.joined is not None
         )
+        out = []
+        for s in self.holdings.spans_until(end):
+            if s.since is not None and s.until is not None:
+                before = bisect(joins, (s.since, math.inf))
+                generation = joins[before - 1][2] if before else None
+                out.append(Owned(s.partition, s.since, s.until, s.how, generation))
+        return sorted(out, key=lambda o: (o.since, o.partition))
 
     def standing(self) -> Standing | None:
         """Where it stands when its log ends."""
@@ -428,14 +436,6 @@ class MemberStory:
         k = ids.index(id) if id in ids else 0
         begins = [-math.inf, *((self.joined[i].time or 0) for i in ids[1:]), math.inf]
         return begins[k], begins[k + 1] if ids else math.inf
-
-    def _in(self, span: HoldingSpan) -> int | None:
-        """The generation in which it got the partition."""
-        found = None
-        for r in self.rounds:
-            if r.generation is not None and r.joined and (r.joined.time or 0) <= (span.since or 0):
-                found = r.generation
-        return found
 
     def still(self) -> Iterator[tuple[int, int]]:
         """From when to when it was a member and owned nothing, after it had owned something."""
