@@ -262,7 +262,7 @@ def _explain(
 
 def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> None:
     """Adds each id that the member had. `caused`: how many rebalances each id caused."""
-    ids = list(m.joined) or [m.member or m.name]
+    ids = m.ids
     rounds: dict[str, list[MemberRound]] = {}
     for r in m.rounds:
         rounds.setdefault(r.member, []).append(r)

@@ -430,12 +430,15 @@ class MemberStory:
         """Where it stands when its log ends."""
         return None if self.gone else self.step.standing(self.name, self.settings)
 
-    def stay(self, id: str) -> tuple[float, float]:
-        """From when to when it had this id, in ms since 1970; with open ends."""
-        ids = list(self.joined)
-        k = ids.index(id) if id in ids else 0
-        begins = [-math.inf, *((self.joined[i].time or 0) for i in ids[1:]), math.inf]
-        return begins[k], begins[k + 1] if ids else math.inf
+    @property
+    def ids(self) -> list[str]:
+        """The ids that it had, in order; its name if its log tells none."""
+        return list(self.joined) or [self.member or self.name]
+
+    @property
+    def changes(self) -> list[int]:
+        """When it got each id but the first, in ms since 1970."""
+        return [at.time or 0 for at in self.joined.values()][1:]
 
     def still(self) -> Iterator[tuple[int, int]]:
         """From when to when it was a member and owned nothing, after it had owned something."""
