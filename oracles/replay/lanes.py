@@ -23,7 +23,7 @@ from groupcheck.traces.findings.findings import Findings, Window
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.members.story import MemberStory
-from groupcheck.traces.phrases import some_of
+from groupcheck.traces.phrases import plural, some_of
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, client_of
 
@@ -233,8 +233,8 @@ def _harm(out: Picture, found: Findings) -> None:
 
 
 def _life(m: Member) -> str:
-    led = f", led {m.led} generations" if m.led else ""
-    caused = f", caused {m.caused} rebalances" if m.caused else ""
+    led = f", led {plural(m.led, 'generation')}" if m.led else ""
+    caused = f", caused {plural(m.caused, 'rebalance')}" if m.caused else ""
     instance = f", instance {m.instance}" if m.instance else ""
     end = GONE.get(m.gone, m.gone) if m.gone else "a member until the log ends"
     return f"{end}{led}{caused}{instance}"

@@ -68,12 +68,14 @@ def _life(m: MemberStory) -> Iterator[str]:
     took = [r.took_ms for r in m.rounds if r.took_ms is not None]
     if took:
         most = f", at most {seconds(max(took))}" if len(took) > 1 else ""
-        yield f"{plural(len(took), 'rebalance')} in {seconds(sum(took))}{most}"
+        # A log of whole seconds shows no shorter time.
+        whole = f" in {seconds(sum(took))}{most}" if sum(took) else ""
+        yield f"{plural(len(took), 'rebalance')}{whole}"
     if m.shared:
         yield "several members write under this name, so what each owned is not told"
     still = [b - a for a, b in m.still()]
     if still:
-        most = f", {lasted(max(still))} at a time" if len(still) > 1 else ""
+        most = f", at most {lasted(max(still))} at a time" if len(still) > 1 else ""
         yield f"owned nothing for {lasted(sum(still))}{most}"
     if m.commits:
         yield plural(m.commits, "commit")

@@ -289,9 +289,10 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
     if t.lowest is not None:
         whole = elapsed(t.first, t.last)
         over = f" in {seconds(whole)}" if whole else ""
+        span = f"{t.lowest}" if t.lowest == t.highest else f"{t.lowest} to {t.highest}"
         yield (
-            "generations",
-            f"{t.lowest} to {t.highest}, {t.counts.get('rebalances', 0):,} rebalances{over}",
+            "epochs" if g.protocol == "consumer" else "generations",
+            f"{span}, {plural(t.counts.get('rebalances', 0), 'rebalance')}{over}",
         )
     if t.epochs:
         numbers = [epoch for epoch, _, _ in t.epochs]
@@ -317,8 +318,8 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
         yield (
             "unexplained",
             (
-                f"{g.unexplained_count:,} lines, and {g.assumed_count:,} that fit if lines were"
-                " filtered out"
+                f"{plural(g.unexplained_count, 'line')}, and {g.assumed_count:,} that fit if lines"
+                " were filtered out"
             ),
         )
 
