@@ -197,9 +197,7 @@ def _add_round(
     )
     before = out.rounds[-1] if out.rounds else None
     _explain(began, before, seen, left, (known, ids))
-    if len(seen) > 1 and seen[-1][1].asked is not None:
-        m, r = seen[-1]
-        began.held_up_by, began.waited_for = (r.member or m.name,), "joined last"
+    began.held_up_by, began.waited_for = _held_up(seen, began.size)
     _begin(out, began)
     out.lowest = generation if out.lowest is None else min(out.lowest, generation)
     out.highest = generation if out.highest is None else max(out.highest, generation)
@@ -212,6 +210,19 @@ def _add_round(
     for _, r in late:  # a static member came back with another id
         ids = frozenset(k for k in ids if client_of(k) != client_of(r.member)) | {r.member}
     return ids or known
+
+
+def _held_up(seen: Sequence[Told], size: int | None) -> tuple[tuple[str, ...], str]:
+    """Who was last, and in what; nobody if one member alone is seen, or not all of `size`."""
+    if len(seen) < max(2, size or 0):
+        return (), ""
+    m, r = seen[-1]
+    if not m.modern:
+        return ((r.member or m.name,), "joined last") if r.asked is not None else ((), "")
+    if any(r.synced is None for _, r in seen):
+        return (), ""
+    m, r = max(seen, key=lambda t: _when(t[1].synced))
+    return (r.member or m.name,), "was given its part last"
 
 
 def _begin(out: Timeline, round: Round) -> None:
