@@ -16,12 +16,13 @@ from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.partitions import End as Ending
 from groupcheck.traces.clients.partitions import Holdings, partitions_of
-from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.statement import Statement, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.standing import Standing, Step
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, elapsed
+from groupcheck.traces.story.timeline import client_of
 
 ROUNDS_KEPT = 20_000
 APART_MS = 1_000
@@ -165,7 +166,7 @@ class MemberStory:
     @property
     def name(self) -> str:
         """The most telling name: of the instance, the client, the id, or the log."""
-        by_id = _MEMBER_ID.sub(lambda m: m[0][:-37], self.member) or self.member
+        by_id = client_of(self.member) or self.member
         log = self.log.rpartition("/")[2]
         return self.instance or self.client or by_id or self.process or log or "the client"
 
@@ -203,9 +204,8 @@ class MemberStory:
         if kind in _HELD or "state" in said.fields:
             self.holdings.add(said)
         if kind in _SETTINGS:
-            for key, value in said.fields.items():
-                if key.startswith("setting_") and isinstance(value, int):
-                    self.settings[key[8:].replace("__", ".")] = value
+            some = settings_of(said.fields)
+            self.settings.update({k: v for k, v in some.items() if isinstance(v, int)})
 
     def _asks(self, said: Statement, at: Moment) -> None:
         """JoinGroup is sent, for the first time in this rebalance or again."""
