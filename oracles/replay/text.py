@@ -285,7 +285,10 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
     if g.begins:
         yield "begins", g.begins
     if t.first is not None and t.last is not None and t.first.time is not None:
-        yield "from", f"{show_time(t.first.time)} to {show_time(t.last.time)}"
+        if t.first.time == t.last.time:
+            yield "at", show_time(t.first.time)
+        else:
+            yield "from", f"{show_time(t.first.time)} to {show_time(t.last.time)}"
     if t.lowest is not None:
         whole = elapsed(t.first, t.last)
         over = f" in {seconds(whole)}" if whole else ""
