@@ -13,7 +13,7 @@ from typing import Any
 from attrs import evolve
 
 from groupcheck.oracles.printable import as_json
-from groupcheck.oracles.replay import replay_types
+from groupcheck.oracles.replay import member_types, replay_types
 from groupcheck.oracles.replay.answers import Answer, judged, worst
 from groupcheck.oracles.replay.claims import headline
 from groupcheck.oracles.replay.facts_document import fact_document
@@ -22,7 +22,7 @@ from groupcheck.oracles.replay.lanes import NO_STORY
 from groupcheck.oracles.replay.lives_document import (
     clock_document,
     followed_document,
-    life_document,
+    life_documents,
     refuted_document,
     removal_document,
     seen_document,
@@ -83,7 +83,7 @@ def _told(a: Answer) -> replay_types.GroupLog:
         reason=a.verdict_reason,
         unexplained=0,
         rebalances=[round_document(x, story) for x in t.rounds],
-        members=[member_document(m, story) for m in t.members.values()],
+        members=[*_members(t, story)],
         anomalies=[],
     )
     if not story.told:
@@ -225,7 +225,7 @@ def group_document(
         time=time_document(t),
         rebalances=[round_document(x, story) for x in t.rounds],
         rebalances_not_listed=t.rounds_dropped,
-        members=[member_document(m, story) for m in t.members.values()],
+        members=[*_members(t, story)],
         members_not_listed=t.members_dropped,
         epochs=[
             replay_types.GroupEpoch(epoch=epoch, what=what, time=_time(at), line=at.line)
@@ -291,7 +291,13 @@ def round_document(x: Round, story: GroupStory = NO_STORY) -> replay_types.Rebal
     )
 
 
-def member_document(m: Member, story: GroupStory = NO_STORY) -> replay_types.Member:
+def _members(t: Timeline, story: GroupStory) -> Iterator[replay_types.Member]:
+    lives = life_documents(story)
+    for m in t.members.values():
+        yield member_document(m, lives.get(m.id, member_types.ClientLife()))
+
+
+def member_document(m: Member, life: member_types.ClientLife) -> replay_types.Member:
     return replay_types.Member(
         member=m.id,
         client=client_of(m.id),
@@ -306,7 +312,7 @@ def member_document(m: Member, story: GroupStory = NO_STORY) -> replay_types.Mem
         client_reason=m.client_reason,
         led_generations=m.led,
         rebalances_caused=m.caused,
-        log=life_document(story, m.id),
+        log=life,
     )
 
 

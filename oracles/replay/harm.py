@@ -140,7 +140,8 @@ def _at(window: Window) -> str:
     """When and how long, as far as the log has times."""
     if window.since is None:
         return f", line {window.line}" if window.line else ""
-    return f" at {show_time(window.since)[-12:]}, for {_length(window)}"
+    length = f", for {_length(window)}" if window.ms != 0 else ""
+    return f" at {show_time(window.since)[-12:]}{length}"
 
 
 def _length(window: Window) -> str:

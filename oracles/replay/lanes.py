@@ -14,7 +14,7 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.harm import ABSENT
 from groupcheck.oracles.replay.rounds import cut, names
 from groupcheck.traces.causes.found_cause import FoundCause
-from groupcheck.traces.clients.partitions import Holdings, HoldingSpan
+from groupcheck.traces.clients.partitions import Holdings
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
@@ -23,7 +23,7 @@ from groupcheck.traces.findings.findings import Findings, Window
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.members.story import MemberStory
-from groupcheck.traces.phrases import some_of
+from groupcheck.traces.phrases import plural, some_of
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, client_of
 
@@ -233,8 +233,8 @@ def _harm(out: Picture, found: Findings) -> None:
 
 
 def _life(m: Member) -> str:
-    led = f", led {m.led} generations" if m.led else ""
-    caused = f", caused {m.caused} rebalances" if m.caused else ""
+    led = f", led {plural(m.led, 'generation')}" if m.led else ""
+    caused = f", caused {plural(m.caused, 'rebalance')}" if m.caused else ""
     instance = f", instance {m.instance}" if m.instance else ""
     end = GONE.get(m.gone, m.gone) if m.gone else "a member until the log ends"
     return f"{end}{led}{caused}{instance}"
@@ -299,8 +299,7 @@ def _told(out: Picture, m: MemberStory) -> None:
             if a is not None and b is not None and a.time is not None and b.time is not None:
                 text = f"{WAITS[kind]} in generation {r.generation}"
                 out.add(r.member or who, a.time, b.time, kind, text, a.line)
-    spans = [HoldingSpan(o.partition, o.since, o.until, "revoked") for o in m.owned()]
-    for since, until, partitions in held(spans):
+    for since, until, partitions in held((o.partition, o.since, o.until) for o in m.owned()):
         out.add(who, since, until, "owns", f"owns {_named(partitions)}", 0)
 
 
@@ -331,16 +330,22 @@ def _said(
         kind = "trouble" if s.kind in trouble() else SAID.get(s.kind, "said")
         out.add(who, latest, latest, kind, s.text, s.line)
     for who, mine in holdings.items():
-        for since, until, partitions in held(mine.spans_until(latest)):
+        for since, until, partitions in held(
+            (s.partition, s.since, s.until) for s in mine.spans_until(latest)
+        ):
             out.add(who, since, until, "owns", f"owns {_named(partitions)}", 0)
 
 
-def held(spans: Sequence[HoldingSpan]) -> Iterator[tuple[int, int, Set[str]]]:
-    """From when to when a client held which partitions: a stretch ends where they change."""
+def held(
+    spans: Iterable[tuple[str, int | None, int | None]],
+) -> Iterator[tuple[int, int, Set[str]]]:
+    """From when to when a client held which partitions: a stretch ends where they change. `spans`:
+    each partition, since when and until when.
+    """
     changes = []
-    for s in spans:
-        if s.since is not None and s.until is not None:
-            changes += [(s.since, True, s.partition), (s.until, False, s.partition)]
+    for partition, since, until in spans:
+        if since is not None and until is not None:
+            changes += [(since, True, partition), (until, False, partition)]
     now: set[str] = set()
     before = 0
     for time, gained, partition in sorted(changes):

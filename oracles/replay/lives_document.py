@@ -4,8 +4,9 @@ model's member, memberships that ended without the member's doing, and causes th
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from bisect import bisect
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from groupcheck.oracles.replay import member_types, replay_types
 from groupcheck.oracles.replay.lives import api_name, process_name
@@ -19,6 +20,7 @@ from groupcheck.traces.members.group_story import GroupStory, Told
 from groupcheck.traces.members.life import Lapse
 from groupcheck.traces.members.members import GroupMembers
 from groupcheck.traces.members.standing import Standing
+from groupcheck.traces.members.story import MemberStory, Owned
 from groupcheck.traces.story.moments import Moment
 
 
@@ -99,34 +101,52 @@ def seen_document(told: Sequence[Told] | None) -> list[member_types.ClientRound]
     return some or ABSENT
 
 
-def life_document(story: GroupStory, id: str) -> member_types.ClientLife:
-    """What the log of its client tells about a member."""
-    m = next((m for m in story.members if id in (*m.joined, m.member or m.name)), None)
-    if m is None:
-        return member_types.ClientLife()
-    begins, ends = m.stay(id)
-    owned = [o for o in m.owned() if begins <= o.since < ends]
-    last = ends == math.inf
-    standing = m.standing() if last else None
-    return member_types.ClientLife(
-        file=m.log,
-        generations_seen=[
-            r.generation for r in m.rounds if r.generation is not None and r.member == id
-        ],
-        owned=[
-            member_types.Ownership(
-                partition=o.partition,
-                generation=o.generation,
-                from_=show_time(o.since),
-                until=show_time(o.until),
-                how=o.how,
-            )
-            for o in owned
-        ],
-        still_ms=sum(b - a for a, b in m.still() if begins <= a < ends),
-        commits=m.commits if last else ABSENT,
-        commits_refused=m.commits_refused if last else ABSENT,
-        standing=None if standing is None else _standing(standing),
+def life_documents(story: GroupStory) -> dict[str, member_types.ClientLife]:
+    """What the logs of clients tell about each member, by its id."""
+    out: dict[str, member_types.ClientLife] = {}
+    for m in story.members:
+        for id, life in _lives(m):
+            out.setdefault(id, life)
+    return out
+
+
+def _lives(m: MemberStory) -> Iterator[tuple[str, member_types.ClientLife]]:
+    """A member under each id that it had."""
+    ids, changes = m.ids, m.changes
+    generations: dict[str, list[int]] = {}
+    for r in m.rounds:
+        if r.generation is not None:
+            generations.setdefault(r.member, []).append(r.generation)
+    owned: dict[str, list[member_types.Ownership]] = {}
+    for o in m.owned():
+        owned.setdefault(ids[bisect(changes, o.since)], []).append(_owned(o))
+    still: Counter[str] = Counter()
+    for since, until in m.still():
+        still[ids[bisect(changes, since)]] += until - since
+    standing = m.standing()
+    for id in ids:
+        last = id == ids[-1]
+        yield (
+            id,
+            member_types.ClientLife(
+                file=m.log,
+                generations_seen=generations.get(id, []),
+                owned=owned.get(id, []),
+                still_ms=still[id],
+                commits=m.commits if last else ABSENT,
+                commits_refused=m.commits_refused if last else ABSENT,
+                standing=_standing(standing) if last and standing is not None else None,
+            ),
+        )
+
+
+def _owned(o: Owned) -> member_types.Ownership:
+    return member_types.Ownership(
+        partition=o.partition,
+        generation=o.generation,
+        from_=show_time(o.since),
+        until=show_time(o.until),
+        how=o.how,
     )
 
 

@@ -4,13 +4,14 @@ each owned, how long it stood still, and where it stands when its log ends.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.oracles.replay.lanes import PARTITIONS_NAMED, held
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.causes.scan_log import NOT_JUDGED
-from groupcheck.traces.clients.partitions import HoldingSpan
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.group_story import GroupStory
@@ -67,12 +68,14 @@ def _life(m: MemberStory) -> Iterator[str]:
     took = [r.took_ms for r in m.rounds if r.took_ms is not None]
     if took:
         most = f", at most {seconds(max(took))}" if len(took) > 1 else ""
-        yield f"{plural(len(took), 'rebalance')} in {seconds(sum(took))}{most}"
+        # A log of whole seconds shows no shorter time.
+        whole = f" in {seconds(sum(took))}{most}" if sum(took) else ""
+        yield f"{plural(len(took), 'rebalance')}{whole}"
     if m.shared:
         yield "several members write under this name, so what each owned is not told"
     still = [b - a for a, b in m.still()]
     if still:
-        most = f", {lasted(max(still))} at a time" if len(still) > 1 else ""
+        most = f", at most {lasted(max(still))} at a time" if len(still) > 1 else ""
         yield f"owned nothing for {lasted(sum(still))}{most}"
     if m.commits:
         yield plural(m.commits, "commit")
@@ -110,14 +113,15 @@ def owned_rows(story: GroupStory) -> list[tuple[str, str, str, str, str, str]]:
     rows = []
     for m in story.members:
         owned = m.owned()
-        spans = [HoldingSpan(o.partition, o.since, o.until, "revoked") for o in owned]
-        for since, until, some in held(spans):
-            got = max((o.generation or -1 for o in owned if o.since <= since), default=-1)
+        times = [o.since for o in owned]
+        newest = list(accumulate((o.generation or -1 for o in owned), max))
+        for since, until, some in held((o.partition, o.since, o.until) for o in owned):
+            got = newest[bisect(times, since) - 1]
             names = some_of(sorted(some), PARTITIONS_NAMED)
             what = f"{len(some)}: {names}" if len(some) > 1 else names
             number = str(got) if got >= 0 else "?"
-            times = show_time(since)[-12:], show_time(until)[-12:], lasted(until - since)
-            rows.append((since, (m.name, what, number, *times)))
+            when = show_time(since)[-12:], show_time(until)[-12:], lasted(until - since)
+            rows.append((since, (m.name, what, number, *when)))
     return [row for _, row in sorted(rows, key=lambda r: (r[0], r[1][0]))]
 
 

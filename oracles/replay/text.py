@@ -285,13 +285,17 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
     if g.begins:
         yield "begins", g.begins
     if t.first is not None and t.last is not None and t.first.time is not None:
-        yield "from", f"{show_time(t.first.time)} to {show_time(t.last.time)}"
+        if t.first.time == t.last.time:
+            yield "at", show_time(t.first.time)
+        else:
+            yield "from", f"{show_time(t.first.time)} to {show_time(t.last.time)}"
     if t.lowest is not None:
         whole = elapsed(t.first, t.last)
         over = f" in {seconds(whole)}" if whole else ""
+        span = f"{t.lowest}" if t.lowest == t.highest else f"{t.lowest} to {t.highest}"
         yield (
-            "generations",
-            f"{t.lowest} to {t.highest}, {t.counts.get('rebalances', 0):,} rebalances{over}",
+            "epochs" if g.protocol == "consumer" else "generations",
+            f"{span}, {plural(t.counts.get('rebalances', 0), 'rebalance')}{over}",
         )
     if t.epochs:
         numbers = [epoch for epoch, _, _ in t.epochs]
@@ -317,8 +321,8 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
         yield (
             "unexplained",
             (
-                f"{g.unexplained_count:,} lines, and {g.assumed_count:,} that fit if lines were"
-                " filtered out"
+                f"{plural(g.unexplained_count, 'line')}, and {g.assumed_count:,} that fit if lines"
+                " were filtered out"
             ),
         )
 

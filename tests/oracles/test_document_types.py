@@ -14,6 +14,7 @@ from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.shown import scope_shown
 from groupcheck.oracles.replay import replay_types
 from groupcheck.oracles.replay.document import member_document
+from groupcheck.oracles.replay.member_types import ClientLife
 from groupcheck.oracles.show.json_schemas import (
     ABSENT,
     BESIDE,
@@ -100,7 +101,7 @@ def test_what_stands_beside_other_fields_is_printed_and_described_among_them():
 
 @pytest.mark.parametrize("how", [*HOW_MEMBERS_GO, ""])
 def test_however_a_member_goes_the_schema_knows_it(how: str):
-    member = printed(member_document(Member("consumer-1-0", gone=how)))
+    member = printed(member_document(Member("consumer-1-0", gone=how), ClientLife()))
     assert member["gone"] == (how or None)
     Draft202012Validator(schema_of(replay_types.Member)).validate(member)
 

@@ -63,6 +63,40 @@ def test_several_clients_give_the_table_of_the_group(logs: Path) -> None:
     assert [m["client"] for m in group["members"]] == ["a", "b", "c"]
 
 
+def test_a_member_is_only_last_among_all_members(logs: Path) -> None:
+    every = group_of(*sorted(logs.glob("coop_join_kill.*.log")))["rebalances"]
+    some = group_of(*(logs / f"coop_join_kill.{who}.log" for who in "ab"))["rebalances"]
+    assert [bool(r["held_up_by"]) for r in every] == [False, True, True, True, True, True]
+    assert [(r["size"], bool(r["held_up_by"])) for r in some] == [
+        (1, False), (2, True), (2, True), (3, False), (3, False), (None, False),
+    ]  # fmt: skip
+
+
+def test_members_of_kip_848_wait_for_their_parts(logs: Path) -> None:
+    paths = sorted(logs.glob("kip848.*.log"))
+    group = group_of(*paths)
+    lasts = [r["held_up_by"] for r in group["rebalances"] if r["waited_for"]]
+    assert lasts == [["Z7QpNdpeQ7e4G5GQkVGhHw"], *[["DQkrv/imSrKSYoAwmphNIQ"]] * 2]  # b, c, c
+    assert {r["waited_for"] for r in group["rebalances"]} == {"", "was given its part last"}
+    text = " ".join(str(replay(paths)).split())
+    assert "epochs 2 to 6, 5 rebalances in" in text and "generations" not in text
+    assert "have their partitions, and their commits are answered" in text
+
+
+def test_one_is_written_as_one(tmp_path: Path) -> None:
+    log = tmp_path / "c.log"
+    client = "INFO [Consumer clientId=c-1, groupId=g] "
+    log.write_text(
+        f"10:00:00,000 {client}(Re-)joining group\n"
+        f"10:00:00,000 {client}Successfully joined group with generation 4\n"
+        f"10:00:00,000 {client}Setting newly assigned partitions [t-0]\n"
+        f"10:00:05,000 {client}Revoking previously assigned partitions [t-0]\n"
+    )
+    text = " ".join(str(replay([log])).split())
+    assert "generations 4, 1 rebalance in 5.0 s" in text and "generation 4; 1 rebalance" in text
+    assert "in 0 ms" not in text
+
+
 def test_beside_a_brokers_log_both_sides_stand_in_one_table(logs: Path) -> None:
     broker = DATA / "replay/live-zombie.log"
     clients = sorted(logs.glob("zombie.*.log"))

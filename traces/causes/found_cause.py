@@ -20,7 +20,7 @@ from groupcheck.traces.causes.knowledge import (
     compiled_template,
 )
 from groupcheck.traces.clients.sentences import trouble
-from groupcheck.traces.clients.statement import Statement, ms_between
+from groupcheck.traces.clients.statement import Statement, ms_between, settings_of
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import some_of
@@ -128,8 +128,8 @@ def as_found(
         decide,
         evidence.versions.of_these_versions((*sign.tickets, *cause.tickets)),
         {
-            **{k: v for k, v in _settings(printed).items() if k in settings},
-            **_settings(fields),
+            **{k: str(v) for k, v in settings_of(printed).items() if k in settings},
+            **{k: str(v) for k, v in settings_of(fields).items()},
         },
         tuple(sorted(quoted, key=lambda s: s.line)),
         _severity(cause, shown, evidence),
@@ -205,16 +205,6 @@ def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, 
                 some = {k: _short(v) for k, v in said.fields.items() if k.startswith("setting_")}
                 out |= some
     return out
-
-
-def _settings(fields: Mapping[str, Any]) -> dict[str, str]:
-    """`setting_session__timeout__ms` names session.timeout.ms."""
-    mark = "setting_"
-    return {
-        name[len(mark) :].replace("__", "."): str(value)
-        for name, value in fields.items()
-        if name.startswith(mark)
-    }
 
 
 def _writers(shown: Iterable[Statement]) -> list[str]:

@@ -11,7 +11,7 @@ from groupcheck.traces.reading import Notes, Source
 
 FORMATS = {JAVA: "java-client"}
 """The name of a library's format, where it is not that of the library."""
-NOT_JUDGED = "no line of a broker to judge; see the causes"
+NOT_JUDGED = "no line of a broker to judge"
 
 
 def scan_log(

@@ -44,6 +44,18 @@ class Statement:
         return self.instance or self.client or self.member or self.process
 
 
+_SETTING = "setting_"
+
+
+def settings_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings among fields: `setting_session__timeout__ms` names session.timeout.ms."""
+    return {
+        name[len(_SETTING) :].replace("__", "."): value
+        for name, value in fields.items()
+        if name.startswith(_SETTING)
+    }
+
+
 TEXT_CHARS = 600
 MOST_MS = 100 * 86_400_000
 """Two lines that lie further apart do not tell their times by the same clock."""

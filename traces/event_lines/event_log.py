@@ -23,7 +23,7 @@ from groupcheck.traces.formats import EVENTS
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES, Notes, Source
 
 NEEDLES = (b"groupcheck.event/",)
-NOT_JUDGED = "events of clients are not judged against the model; see the causes"
+NOT_JUDGED = "events of clients are not judged against the model"
 MOST_MEMBERS = 10_000
 POLL_LIMIT = "max.poll.interval.ms"
 

@@ -18,7 +18,7 @@ from groupcheck.traces.group_tables.watched import IN_ROUND, Offsets, Speaker
 from groupcheck.traces.reading import Notes, Source
 
 MOST_GROUPS, MOST_KINDS = 2_000, 100
-NOT_JUDGED = "output of kafka-consumer-groups.sh shows moments; see the causes"
+NOT_JUDGED = "output of kafka-consumer-groups.sh shows moments"
 
 
 @define

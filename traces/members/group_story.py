@@ -8,7 +8,9 @@ So what one log cannot tell, several together do. Nothing is guessed: a cause th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import Factory, define, frozen
 
@@ -23,6 +25,8 @@ from groupcheck.traces.story.timeline import Member, Timeline, client_of
 MOST_STORIES = 10_000
 UNTOLD = {RebalanceCause.NOT_TOLD, RebalanceCause.NOT_SEEN}
 Told = tuple[MemberStory, MemberRound]
+Leave = tuple[tuple[int, int], str, str]
+"""When a member left, its id, and why."""
 
 
 @frozen
@@ -41,7 +45,7 @@ class GroupStory:
 
     @property
     def told(self) -> bool:
-        return any(m.rounds or m.holdings.spans or m.holdings.now for m in self.members)
+        return bool(self.members)
 
 
 @define
@@ -102,16 +106,26 @@ def group_story(members: Iterable[MemberStory]) -> GroupStory:
                 rounds.setdefault(r.generation, []).append((m, r))
     out = Timeline()
     known: frozenset[str] = frozenset()
+    left = sorted(
+        (_when(end.at), id or m.name, end.reason)
+        for m in some
+        for id, end in m.ends.items()
+        if end.how == "left"
+    )
+    tell = {id(m) for m in some if any(r.synced for r in m.rounds)}  # sarama never does
+    newest = max(rounds, default=None)
     for generation in sorted(rounds):
-        rounds[generation].sort(key=lambda t: _when(t[1].begun))
-        known = _add_round(
-            out, generation, rounds[generation], some, known, generation == max(rounds)
-        )
+        seen = sorted(rounds[generation], key=lambda t: _when(t[1].begun))
+        rounds[generation] = seen
+        may_end = generation == newest or not any(id(m) in tell for m, _ in seen)
+        known = _add_round(out, generation, seen, left, known, may_end)
     for m in some:
         for r in m.rounds:
             if r.generation is None:
                 _begin(out, _unnumbered(r, out.highest))
-        _add_member(out, m)
+    caused = Counter(id for r in out.rounds for id in {*r.causers})
+    for m in some:
+        _add_member(out, m, caused)
     out.rounds.sort(key=lambda x: _when(x.started or x.joined_at))
     if len({m.log for m in some}) > 1:
         for x in out.rounds:
@@ -152,11 +166,13 @@ def _add_round(
     out: Timeline,
     generation: int,
     seen: Sequence[Told],
-    members: Sequence[MemberStory],
+    left: Sequence[Leave],
     known: frozenset[str],
-    last: bool,
+    may_end: bool,
 ) -> frozenset[str]:
-    """Adds the rebalance to a generation; gives the ids of its members, as far as one log tells."""
+    """Adds the rebalance to a generation; gives the ids of its members, as far as one log tells.
+    `may_end`: it may have ended though no line says so.
+    """
     synced = [r.synced for _, r in seen if r.synced is not None]
     first = min(synced, key=_when, default=None)
     late = [t for t in seen[1:] if first and not t[0].modern and _when(t[1].asked) > _when(first)]
@@ -168,23 +184,20 @@ def _add_round(
     leads = [(m, r) for m, r in seen if r.leader and r.leader in (m.member, r.member, "me")]
     ids = next((r.ids for _, r in leads if r.ids), frozenset())
     sizes = [r.size for _, r in seen if r.size]
-    tells = any(r.synced for m, _ in seen for r in m.rounds)  # sarama never does
     began = Round(
         min((r.asked for _, r in seen if r.asked), key=_when, default=None),
         generation - 1,
         generation,
         joined_at=min(joined, key=_when, default=None),
         assigned=max(synced, key=_when, default=None),
-        outcome="assigned" if synced else "stabilized" if last or not tells else "interrupted",
+        outcome="assigned" if synced else "stabilized" if may_end else "interrupted",
         size=sizes[0] if sizes else None,
         leader=next((r.leader for _, r in seen if r.leader not in ("", "me", "no")), None),
         joined=[r.member for _, r in seen if r.member],
     )
     before = out.rounds[-1] if out.rounds else None
-    _explain(began, before, seen, members, (known, ids))
-    if len(seen) > 1 and seen[-1][1].asked is not None:
-        m, r = seen[-1]
-        began.held_up_by, began.waited_for = (r.member or m.name,), "joined last"
+    _explain(began, before, seen, left, (known, ids))
+    began.held_up_by, began.waited_for = _held_up(seen, began.size)
     _begin(out, began)
     out.lowest = generation if out.lowest is None else min(out.lowest, generation)
     out.highest = generation if out.highest is None else max(out.highest, generation)
@@ -197,6 +210,19 @@ def _add_round(
     for _, r in late:  # a static member came back with another id
         ids = frozenset(k for k in ids if client_of(k) != client_of(r.member)) | {r.member}
     return ids or known
+
+
+def _held_up(seen: Sequence[Told], size: int | None) -> tuple[tuple[str, ...], str]:
+    """Who was last, and in what; nobody if one member alone is seen, or not all of `size`."""
+    if len(seen) < max(2, size or 0):
+        return (), ""
+    m, r = seen[-1]
+    if not m.modern:
+        return ((r.member or m.name,), "joined last") if r.asked is not None else ((), "")
+    if any(r.synced is None for _, r in seen):
+        return (), ""
+    m, r = max(seen, key=lambda t: _when(t[1].synced))
+    return (r.member or m.name,), "was given its part last"
 
 
 def _begin(out: Timeline, round: Round) -> None:
@@ -212,7 +238,7 @@ def _explain(
     round: Round,
     before: Round | None,
     seen: Sequence[Told],
-    members: Sequence[MemberStory],
+    left: Sequence[Leave],
     ids: tuple[frozenset[str], frozenset[str]],
 ) -> None:
     """Why it began: what the first of its members says that has a reason of its own; a member that
@@ -221,15 +247,14 @@ def _explain(
     round.cause = RebalanceCause.NOT_TOLD
     was, now = ids
     here = {id for m, _ in seen for id in m.joined}
-    since = before.joined_at if before is not None else None
-    left = [
-        (id or m.name, end)
-        for m in members
-        for id, end in m.ends.items()
-        if end.how == "left"
-        and since is not None
-        and _when(since) < _when(end.at) <= _when(round.joined_at)
-    ]
+    if before is None or before.joined_at is None:
+        left = ()
+    else:
+        begin, end = (
+            bisect(left, _when(at), key=lambda leave: leave[0])
+            for at in (before.joined_at, round.joined_at)
+        )
+        left = left[begin:end]
     for m, r in seen:
         if r.cause not in UNTOLD:
             round.cause, round.reason = r.cause, r.why
@@ -238,24 +263,27 @@ def _explain(
                 continue
             return
     if round.cause in UNTOLD and left:
-        round.cause, round.reason = RebalanceCause.LEAVE, left[0][1].reason
-        round.causers = tuple(id for id, _ in left)
+        round.cause, round.reason = RebalanceCause.LEAVE, left[0][2]
+        round.causers = tuple(id for _, id, _ in left)
     elif round.cause in UNTOLD and was and now and now - was:
         round.cause, round.causers = RebalanceCause.JOIN, tuple(sorted(now - was))
     elif round.cause in UNTOLD and was and now and was - now - here:
         round.cause, round.causers = RebalanceCause.GONE, tuple(sorted(was - now))
 
 
-def _add_member(out: Timeline, m: MemberStory) -> None:
-    """Adds each id that the member had."""
-    ids = list(m.joined) or [m.member or m.name]
+def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> None:
+    """Adds each id that the member had. `caused`: how many rebalances each id caused."""
+    ids = m.ids
+    rounds: dict[str, list[MemberRound]] = {}
+    for r in m.rounds:
+        rounds.setdefault(r.member, []).append(r)
     for k, id in enumerate(ids):
-        mine = [r for r in m.rounds if r.member == id]
+        mine = rounds.get(id, ())
         known = Member(id, instance=m.instance or None, first_seen=m.joined.get(id, m.first))
         known.joined = m.joined.get(id)
         known.generations = len(mine)
         known.led = sum(r.leader in (id, "me") for r in mine)
-        known.caused = sum(id in r.causers for r in out.rounds)
+        known.caused = caused.get(id, 0)
         out.counts["joined"] += known.joined is not None
         end = m.ends.get(id)
         if end is not None and (m.gone or k + 1 < len(ids)):

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Iterator
 
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.partitions import End as Ending
-from groupcheck.traces.clients.partitions import Holdings, HoldingSpan, partitions_of
-from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.partitions import Holdings, partitions_of
+from groupcheck.traces.clients.statement import Statement, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.standing import Standing, Step
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, elapsed
+from groupcheck.traces.story.timeline import client_of
 
 ROUNDS_KEPT = 20_000
 APART_MS = 1_000
@@ -164,7 +166,7 @@ class MemberStory:
     @property
     def name(self) -> str:
         """The most telling name: of the instance, the client, the id, or the log."""
-        by_id = _MEMBER_ID.sub(lambda m: m[0][:-37], self.member) or self.member
+        by_id = client_of(self.member) or self.member
         log = self.log.rpartition("/")[2]
         return self.instance or self.client or by_id or self.process or log or "the client"
 
@@ -202,9 +204,8 @@ class MemberStory:
         if kind in _HELD or "state" in said.fields:
             self.holdings.add(said)
         if kind in _SETTINGS:
-            for key, value in said.fields.items():
-                if key.startswith("setting_") and isinstance(value, int):
-                    self.settings[key[8:].replace("__", ".")] = value
+            some = settings_of(said.fields)
+            self.settings.update({k: v for k, v in some.items() if isinstance(v, int)})
 
     def _asks(self, said: Statement, at: Moment) -> None:
         """JoinGroup is sent, for the first time in this rebalance or again."""
@@ -412,30 +413,32 @@ class MemberStory:
         if self.shared:
             return []
         end = self.last.time if self.last else None
-        some = [s for s in self.holdings.spans_until(end) if None not in (s.since, s.until)]
-        return sorted(
-            (Owned(s.partition, s.since or 0, s.until or 0, s.how, self._in(s)) for s in some),
-            key=lambda o: (o.since, o.partition),
+        joins = sorted(
+            (r.joined.time or 0, k, r.generation)
+            for k, r in enumerate(self.rounds)
+            if r.generation is not None and r.joined is not None
         )
+        out = []
+        for s in self.holdings.spans_until(end):
+            if s.since is not None and s.until is not None:
+                before = bisect(joins, (s.since, math.inf))
+                generation = joins[before - 1][2] if before else None
+                out.append(Owned(s.partition, s.since, s.until, s.how, generation))
+        return sorted(out, key=lambda o: (o.since, o.partition))
 
     def standing(self) -> Standing | None:
         """Where it stands when its log ends."""
         return None if self.gone else self.step.standing(self.name, self.settings)
 
-    def stay(self, id: str) -> tuple[float, float]:
-        """From when to when it had this id, in ms since 1970; with open ends."""
-        ids = list(self.joined)
-        k = ids.index(id) if id in ids else 0
-        begins = [-math.inf, *((self.joined[i].time or 0) for i in ids[1:]), math.inf]
-        return begins[k], begins[k + 1] if ids else math.inf
+    @property
+    def ids(self) -> list[str]:
+        """The ids that it had, in order; its name if its log tells none."""
+        return list(self.joined) or [self.member or self.name]
 
-    def _in(self, span: HoldingSpan) -> int | None:
-        """The generation in which it got the partition."""
-        found = None
-        for r in self.rounds:
-            if r.generation is not None and r.joined and (r.joined.time or 0) <= (span.since or 0):
-                found = r.generation
-        return found
+    @property
+    def changes(self) -> list[int]:
+        """When it got each id but the first, in ms since 1970."""
+        return [at.time or 0 for at in self.joined.values()][1:]
 
     def still(self) -> Iterator[tuple[int, int]]:
         """From when to when it was a member and owned nothing, after it had owned something."""
