@@ -153,6 +153,11 @@ COOPERATIVE = "cooperative-sticky"
 BREAKS: dict[str, list[tuple[str, Run]]] = {
     "commits_what_was_delivered": [
         ("none of the last 2 records", Run().say(said.Delivered(("t", 0), 0, 2)).commit(FIRST)),
+        # It asks for what it has committed itself.
+        (
+            "none of the last 2 records",
+            Run().say(said.Delivered(("t", 0), 0, 2)).commit(FIRST).offsets(5),
+        ),
     ],
     "begins_where_committed": [
         # What it has given up and others have committed comes back.
