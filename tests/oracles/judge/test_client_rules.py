@@ -230,6 +230,8 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
             "it joins without an id",
             Run().member().event(Moved, "silence", "", 1.0).wait(1).join(""),
         ),
+        # It has heard of its coordinator while its round went on.
+        ("it joins without an id", Run().member().wait(2.9).beat(27).wait(1).join("")),
     ],
     "joins_again": [
         (
