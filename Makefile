@@ -9,9 +9,9 @@ REPOSITORY ?=
 # Tests start groupcheck hundreds of times, and each start would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test browser browser-docs lint ruff types format bench bench-assignors \
-	bench-first-minute bench-kernels bench-replay bench-spark nightly pythons release docs clean \
-	mutants-engine mutants-protocol
+.PHONY: help setup demo test browser browser-docs lint ruff types pytest format bench \
+	bench-assignors bench-first-minute bench-kernels bench-replay bench-spark nightly pythons \
+	release docs clean mutants-engine mutants-protocol
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -31,9 +31,8 @@ demo: $(SLIM) ## a proof, a seeded mistake with its counterexample, a real log e
 
 # mypy has one thread: where it ran alone, the other processors would wait for it.
 test: ruff ## lint and pytest, side by side
-	@$(MAKE) --no-print-directory types & types=$$!; trap "kill $$types" INT TERM; \
-	$(RUN)/pytest -n auto --maxprocesses 4 --dist loadfile; tests=$$?; \
-	wait $$types || { echo "make lint fails, above" >&2; exit 1; }; exit $$tests
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 types pytest || \
+	{ echo "make lint or pytest fails: 'Error' above says which" >&2; exit 1; }
 
 lint: ruff types ## ruff, mypy --strict, import contracts
 
@@ -44,6 +43,9 @@ ruff: $(READY)
 types: $(READY)
 	@$(RUN)/mypy --no-error-summary
 	@$(RUN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
+
+pytest: $(READY)
+	@$(RUN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 browser: $(READY) ## the pages that replay writes, looked at in a headless Chromium; half a minute
 	@$(RUN)/pytest tests/browser/look_at_replay.py

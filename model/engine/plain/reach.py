@@ -8,7 +8,6 @@ from attrs import evolve
 
 from groupcheck.model.engine.lasso import Binding, breaks, unfair_to
 from groupcheck.model.engine.plain.plain_search import PlainSearch
-from groupcheck.model.engine.progress import Liveness
 from groupcheck.model.engine.promises import ALL
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Path
@@ -22,9 +21,7 @@ def out_of_reach(see: Semantics, state: State) -> dict[str, Binding]:
     many states.
     """
     promises = [p for p in see.spec.progress if p.kind == "always_possible"]
-    open_: list[tuple[Liveness, Binding]] = [
-        (p, binding) for p in promises for binding in see.instances(p.bound)
-    ]
+    open_ = [(p, binding) for p in promises for binding in see.instances(p.bound)]
     if not open_:
         return {}
     search = PlainSearch(
@@ -40,19 +37,16 @@ def out_of_reach(see: Semantics, state: State) -> dict[str, Binding]:
         )
     )
     search.begin()
-    first, end = 0, len(search.states)
-    while first < end:
-        for place in range(first, end):
-            now = search.state(place)
+    while open_:
+        place, end = search.open_level()
+        if place == end:  # all that can be reached was seen
+            break
+        for now in map(search.state, range(place, end)):
             open_ = [(p, b) for p, b in open_ if not see.answer(p.goal, ALL, b, now)]
-            if not open_:
-                return {}
-        place, until = search.open_level()
-        while place < until:
+        while open_ and place < end:
             if len(search.states) > LOOKED_AT:
                 return {}
-            place = search.stretch(place, until, math.inf)
-        first, end = end, len(search.states)
+            place = search.stretch(place, end, math.inf)
     return {p.name: binding for p, binding in reversed(open_)}
 
 

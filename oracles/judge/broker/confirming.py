@@ -23,7 +23,6 @@ from groupcheck.oracles.judge.broker.profiles import ONE_STEP, Profile
 from groupcheck.oracles.judge.broker.refusals import LOOKS
 from groupcheck.oracles.judge.broker.surroundings import Asking
 from groupcheck.oracles.judge.broker.target import Pace
-from groupcheck.oracles.judge.broker.walk import Met
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.report.schedules import Act, Line
@@ -174,7 +173,7 @@ def outlives(judging: Judging) -> None:
     if some and _ends(judging, ends):
         kind, allowed = some[-1].difference.kind, ("a broker that goes on",)
         gone = Difference(kind, allowed, GONE, ("goes_on",))
-        ledger.note(ONE_STEP, Met(differences=[(gone, tuple(acts), tuple(lines))]))
+        ledger.found[gone] = Found(gone, ONE_STEP, tuple(acts), tuple(lines))
         for found in (*some, ledger.found[gone]):
             found.is_final = True
         return

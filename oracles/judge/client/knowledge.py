@@ -88,6 +88,8 @@ class Knowledge:
     rebalance_ms: int = 0
     # When its last heartbeat was answered 0.
     beaten_at: float = 0.0
+    # When its coordinator told it last that it is a member.
+    heard_at: float = 0.0
     has_joined: bool = False
     stopping: float | None = None
 
@@ -164,6 +166,7 @@ def _after_answer(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
             id=answer.member,
             generation=answer.generation,
             generation_at=answer.at,
+            heard_at=answer.at,
             refused=None if now.refused and now.refused[0] == answer.member else now.refused,
         )
     if request.api == "SyncGroup" and not answer.error:
@@ -182,7 +185,7 @@ def _after_answer(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
             to_join=Since(answer.at, words) if gives_up else None,
         )
     if request.api == "Heartbeat" and not answer.error:
-        return evolve(now, beaten_at=answer.at)
+        return evolve(now, beaten_at=answer.at, heard_at=answer.at)
     return _after_error(now, request, answer) if answer.error else now
 
 
@@ -198,6 +201,7 @@ def _after_error(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
         if code != FENCED_INSTANCE_ID and now.joining is None:
             now = evolve(now, to_join=now.to_join or why)
     if code == REBALANCE_IN_PROGRESS and current and api in ("Heartbeat", "SyncGroup"):
+        now = evolve(now, heard_at=answer.at)
         late = api == "Heartbeat" and now.joining is not None
         now = now if late else evolve(now, to_join=now.to_join or why)
     if code == FENCED_INSTANCE_ID:

@@ -23,6 +23,7 @@ from groupcheck.oracles.judge.report.verdicts import (
 
 MOVE = "move"  # the kind of an act
 NO_TIME = "there was no time for it"
+BUSY = 0.1  # the part of a run's time that may not count before the report says so
 
 
 def judgement(
@@ -50,6 +51,12 @@ def judgement(
         numbers.append(("dropped", f"{dropped:,} events, because a run had too many"))
     if found.cut_short:
         numbers.append(("followed", f"{found.cut_short} of the runs not to the end"))
+    whole_s = sum(run.record.clock.real(run.record.end) for run in found.runs)
+    lost_s = whole_s - sum(run.record.end for run in found.runs)
+    if lost_s > BUSY * whole_s:
+        lost = f"{lost_s:.0f} of {whole_s:.0f} s of the runs do not count"
+        why = "the machine was busy, so that a client that is late may not be noticed"
+        numbers.append(("stalls", f"{lost}: {why}"))
     told = judged(rules, found.occasions, remarks)
     return Judgement(
         subject=subject,

@@ -16,8 +16,9 @@ from groupcheck.oracles.judge.client.command import _schedules
 from groupcheck.oracles.judge.client.differences import Difference
 from groupcheck.oracles.judge.client.harm import Confirmed
 from groupcheck.oracles.judge.client.judging import Differing, Finding, Shortest, Trials
+from groupcheck.oracles.judge.client.machine_time import MachineTime
 from groupcheck.oracles.judge.client.moves import FOLLOWS, SETTINGS, STATIC, Licence, Move, Step
-from groupcheck.oracles.judge.client.record import App, Asked, Moved, Record, Told
+from groupcheck.oracles.judge.client.record import App, Asked, Ended, Moved, Record, Told
 from groupcheck.oracles.judge.client.reporting import judgement
 from groupcheck.oracles.judge.client.rules import RULES, Case
 from groupcheck.oracles.judge.client.session import Played
@@ -96,6 +97,15 @@ def test_events_that_were_not_kept_are_told() -> None:
     record = evolve(told.runs[0].record, dropped=1_234)
     told.runs.append(evolve(told.runs[0], record=record))
     assert dict(judgement(told, "c").facts)["dropped"].startswith("1,234 events")
+
+
+@pytest.mark.parametrize(("late", "said"), [(0.1, ""), (4.0, "8 of 20 s of the runs")])
+def test_a_run_most_of_which_did_not_count_is_told(late: float, said: str) -> None:
+    told, clock = found(3), MachineTime()
+    clock.stalled(5.0, late)
+    record = Record((Ended(clock(20.0), 0),), {}, 3000, 5000, clock=clock)
+    told.runs[:] = [evolve(told.runs[0], record=record)]
+    assert dict(judgement(told, "c").facts).get("stalls", "").partition(" do not")[0] == said
 
 
 def test_what_is_known_keeps_the_exit_code_at_0() -> None:

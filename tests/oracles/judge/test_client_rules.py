@@ -153,6 +153,8 @@ COOPERATIVE = "cooperative-sticky"
 BREAKS: dict[str, list[tuple[str, Run]]] = {
     "commits_what_was_delivered": [
         ("none of the last 2 records", Run().say(said.Delivered(("t", 0), 0, 2)).commit(FIRST)),
+        # It asks for what it has committed itself.
+        ("none of the last 2", Run().say(said.Delivered(("t", 0), 0, 2)).commit(FIRST).offsets(5)),
     ],
     "begins_where_committed": [
         # What it has given up and others have committed comes back.
@@ -221,10 +223,9 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
     ],
     "keeps_its_id": [
         ("it joins without an id, and nobody has refused", Run().member().beat(27).join("")),
-        (
-            "it joins without an id",
-            Run().member().event(Moved, "silence", "", 1.0).wait(1).join(""),
-        ),
+        ("joins without an id", Run().member().event(Moved, "silence", "", 1.0).wait(1).join("")),
+        # It has heard of its coordinator while its round went on.
+        ("it joins without an id", Run().member().wait(2.9).beat(27).wait(1).join("")),
     ],
     "joins_again": [
         (

@@ -431,6 +431,7 @@ def test_a_broker_that_does_not_outlive_a_request_is_told(
     assert found.exit_code == 1 and {one.became for one in found.remarks} == {"breaks"}
     assert {(one.repeated, one.again) for one in found.remarks} == {(3, 3) if survives else (0, 0)}
     if not survives:
+        assert judging.ledger.schedules == 1
         assert {one.met for one in gone} == {
             "1 time; not tried again, because nothing answered any more"
         }

@@ -93,17 +93,21 @@ def commits_what_was_delivered(run: Seen) -> Iterator[Case]:
     """The events of a commit's records may come a little later than the commit."""
     begun: dict[Partition, int] = {}
     reached: dict[Partition, int] = {}
-    due: deque[Asked] = deque()
+    # What it was told by an OffsetFetch: others got the records before that.
+    told: dict[Partition, int] = {}
+    # Each with what it had been told by then: later it may be told its own commit.
+    due: deque[tuple[Asked, Mapping[Partition, int]]] = deque()
     for event in (*(event for event, _ in run.events), None):
-        while due and (event is None or event.at > due[0].at + EVENTS_GRACE_S):
-            yield from _ahead(due.popleft(), begun | reached)
+        while due and (event is None or event.at > due[0][0].at + EVENTS_GRACE_S):
+            commit, before = due.popleft()
+            others = {p: max(offset, reached.get(p, 0)) for p, offset in before.items()}
+            yield from _ahead(commit, begun | reached | others)
         if isinstance(event, Asked) and event.api == "Fetch":
             begun = dict(event.offsets) | begun
         elif isinstance(event, Asked) and event.api == "OffsetCommit":
-            due.append(event)
-        elif isinstance(event, Told):  # an OffsetFetch: others got the records before that
-            for partition, offset in event.offsets.items():
-                reached[partition] = max(reached.get(partition, 0), offset)
+            due.append((event, dict(told)))
+        elif isinstance(event, Told):
+            told |= event.offsets
         elif isinstance(event, App) and isinstance(event.said, Delivered):
             said = event.said
             reached[said.partition] = max(reached.get(said.partition, 0), said.last + 1)

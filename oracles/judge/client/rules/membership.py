@@ -75,8 +75,7 @@ def keeps_its_id(run: Seen) -> Iterator[Case]:
             left |= {*event.members, *([event.member] if event.member else [])}
         if not isinstance(event, Asked) or event.api != "JoinGroup" or now.share is None:
             continue
-        heard = real(max(now.beaten_at, now.generation_at))
-        over = real(event.at) - heard >= now.session_ms / 1000
+        over = real(event.at) - real(now.heard_at) >= now.session_ms / 1000
         if now.id and now.id not in left and now.fenced is None and not over:
             yield Case(
                 event.at,
