@@ -19,7 +19,7 @@ SERIOUS_MS = 10_000
 """So long may a rebalance take, and partitions be without an owner, in a calm group."""
 ABSENT = {
     "slow": "was alive but did not join in time",
-    "dead": "sent nothing any more",
+    "dead": "was not heard of any more",
     "frozen": "was silent and came back with its old id",
 }
 STOOD = {

@@ -232,8 +232,7 @@ def _at_least(setting: Setting) -> float:
 def _absences(t: Timeline) -> Iterator[Absence]:
     for m in t.members.values():
         if m.gone == "expired":
-            sign = t.signs.get(m.id)
-            since = sign if sign is not None else m.armed.time if m.armed else None
+            since = t.signs.get(m.id)  # a coordinator's own log does not show heartbeats
             line = m.ended.line if m.ended else 0
             until = m.ended.time if m.ended else None
             kind: Literal["dead", "frozen"] = "frozen" if m.id in t.came_back else "dead"
