@@ -376,6 +376,8 @@ class Watch:
         if lasted is None or lasted < rule.lasts or not run.followed:
             return
         held = self._held.get((rule.kind, key))
+        if held is None and len(self._held) >= MOST_SUBJECTS:
+            return
         longest = held[0].fields.get("lasted") if held else None
         if longest is None or lasted > longest:
             lines = (run.first, end) if end.line != run.first.line else (run.first,)
