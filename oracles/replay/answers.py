@@ -138,9 +138,9 @@ def _health(
 ) -> tuple[Health, str]:
     if verdict == VIOLATED:
         return "broken", f"the broker did what no correct coordinator does: {verdict_reason}"
-    if diagnosis.causes:
-        return diagnosis.health, diagnosis.causes[0].cause.title
     alarm = next((f.text for f in facts if f.alarm), "")
+    if diagnosis.causes and not (alarm and diagnosis.health == "calm"):
+        return diagnosis.health, diagnosis.causes[0].cause.title
     if diagnosis.health in ("troubled", "broken") or alarm:
         return "troubled", alarm or "this log cannot tell why"
     hurt = [s.group.findings for s in seen if serious(s.group.findings)]
@@ -153,7 +153,8 @@ def _health(
         return ("troubled" if late else "unknown"), f"{what} when its log ends"
     if diagnosis.healthy:
         return "calm", diagnosis.healthy[0].text
-    if any(r.ended is not None for s in seen for r in s.group.timeline.rounds):
+    rounds = (r for s in seen for r in s.group.timeline.rounds)
+    if not diagnosis.restless and any(r.ended is not None for r in rounds):
         return "calm", "its rebalances complete, and no line tells of trouble"
     return "unknown", "this log shows too little of the group"
 

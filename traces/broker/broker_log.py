@@ -193,11 +193,10 @@ class _Forms:
     ) -> tuple[CoordinatorSentence | None, tuple[GrammarRow, dict[str, str]] | None]:
         """What `_reading` gives."""
         shape = shape_of(line)
-        if shape not in self._known:
+        if shape not in self._known and len(shape) <= LONGEST:
             form = _form(line)
             same = form is not None and form == _form(shape_text(shape))
-            if len(shape) <= LONGEST:
-                remember(self._known, shape, form if same else None)
+            remember(self._known, shape, form if same else None)
         form = self._known.get(shape)
         return _reading(line) if form is None else form.reading(line)
 

@@ -60,6 +60,8 @@ class Diagnosis:
     refuted: tuple[RefutedCause, ...] = ()
     # What shows that the group works, where nothing is wrong.
     healthy: tuple[FoundCause, ...] = ()
+    # Something stands still, goes back or loops: nothing shows that the group is calm.
+    restless: bool = False
 
 
 def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
@@ -92,7 +94,8 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     hints = [f.text for f in candidates if f.cause.severity != "calm" and _troubling(f)]
     hints += [trouble()[kind] for kind in questions if trouble()[kind]]
     fine = [c for c in knowledge.causes.values() if c.healthy]
-    restless = not unrest().isdisjoint(evidence.tallies)
+    alarms = {rule.kind for rule in knowledge.facts.values() if rule.alarm}
+    restless = not (unrest() | alarms).isdisjoint(evidence.tallies)
     healthy = [f for c in fine if not restless and (f := _found(c, evidence)) is not None]
     health = _health(causes, candidates, bool(questions), bool(healthy))
     return Diagnosis(
@@ -104,6 +107,7 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         tuple(dict.fromkeys(hints)),
         tuple(r for c in knowledge.causes.values() if (r := _refuted(c, evidence)) is not None),
         tuple(healthy) if health == "calm" else (),
+        restless,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from attrs import Factory, define, evolve, frozen
 
@@ -110,10 +110,7 @@ class GroupEvidence:
             undated = said.time is not None and said.time < FIRST_DATED and said.log in dated
             return evolve(said, time=None) if undated else said
 
-        self._each = None
-        for tally in self.tallies.values():
-            tally.first = [without(s) for s in tally.first]
-            tally.last = deque(map(without, tally.last), maxlen=STATEMENTS_KEPT)
+        self._change(without)
 
     def correct_times(self, skews: Sequence[Skew]) -> None:
         """Gives all statements the times of one clock, that of a broker, as far as it is known how
@@ -129,10 +126,14 @@ class GroupEvidence:
             ms = ahead.get((said.log, said.process))
             return said if ms is None or said.time is None else evolve(said, time=said.time - ms)
 
+        self._change(by_broker)
+
+    def _change(self, changed: Callable[[Statement], Statement]) -> None:
+        """Puts another statement into the place of each that was kept."""
         self._each = None
         for tally in self.tallies.values():
-            tally.first = [by_broker(s) for s in tally.first]
-            tally.last = deque(map(by_broker, tally.last), maxlen=STATEMENTS_KEPT)
+            tally.first = [changed(s) for s in tally.first]
+            tally.last = deque(map(changed, tally.last), maxlen=STATEMENTS_KEPT)
 
     def all(self, *some: str) -> list[Statement]:
         """The statements of these kinds that were kept, in order; all kinds if none is given."""

@@ -11,9 +11,6 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.nodes import node_of, node_text
 from groupcheck.traces.clients.statement import Statement, fact
 
-START_MS, PAUSE_MS = 1_000, 5_000
-"""A start without a connection is shorter, and so is the time between two complaints about one."""
-
 
 def unreachable(group: GroupEvidence) -> Iterator[Statement]:
     """Members whose connections fail again and again, and that never reach a coordinator. Do the

@@ -359,7 +359,8 @@ class StatementKind:
     trouble: bool = False
     # What other line would tell the cause; empty if none is known.
     look_for: str = ""
-    # Something stands still, goes back or loops: whatever else is shown, the group is not calm.
+    # Something stands still, goes back or loops: nothing shows that the group is calm. A fact that
+    # shows trouble by itself has `alarm` instead (facts/rules.py).
     unrest: bool = False
 
 

@@ -61,6 +61,8 @@ class _Plan:
     """What a rule does with statements of one kind: the needs that concern this kind."""
 
     rule: Rule
+    # How the rule takes a statement that it looks at.
+    take: Callable[[Watch, Rule, Key, str, Any, Statement], Iterable[Statement]]
     runs: dict[Key, _Run]
     of: tuple[Need, ...]
     but: tuple[Need, ...]
@@ -133,7 +135,7 @@ class Watch:
             if plan.of and _met(plan.of, said) and not (plan.but and _met(plan.but, said)):
                 for key, name, value in self._subjects(rule, said, who):
                     if key in runs or len(runs) < MOST_SUBJECTS:
-                        out += _TAKES[rule.search](self, rule, key, name, value, said)
+                        out += plan.take(self, rule, key, name, value, said)
         return out
 
     def end(self) -> Iterator[Statement]:
@@ -157,8 +159,8 @@ class Watch:
         but = own(rule.but)
         of = () if any(not need.where for need in but) else own(rule.of)
         return _Plan(
-            rule, self._runs[rule.kind], of, but, own(rule.ends), own(rule.without),
-            own(rule.never), own(rule.follows), own(rule.between),
+            rule, _TAKES[rule.search], self._runs[rule.kind], of, but, own(rule.ends),
+            own(rule.without), own(rule.never), own(rule.follows), own(rule.between),
         )  # fmt: skip
 
     def _note(self, plan: _Plan, said: Statement, who: tuple[Any, ...]) -> None:
@@ -217,42 +219,42 @@ class Watch:
 
     def _changes(
         self, rule: Rule, key: Key, name: str, value: Any, said: Statement
-    ) -> Iterator[Statement]:
+    ) -> Iterable[Statement]:
         if value is None:
-            return
+            return ()
         runs = self._runs[rule.kind]
         run = runs.get(key) or self._start(rule, key, name, said)
         before, last = run.value, run.last
         after = ms_between(last, said)
         if after is None and last.time is not None and said.time is not None:
-            return  # lines of several writers, in another order
+            return ()  # lines of several writers, in another order
         if before == value and len(runs) > IN_FULL:
-            return
+            return ()
         run.value, run.last = value, said if len(runs) <= IN_FULL else _short(said)
         if before is None or before == value or not _comparable(before, value):
-            return
+            return ()
         step = value - before if isinstance(value, int | float) else None
         if rule.sort == "went_back":
             changed = step is not None and step < 0
         else:
             changed = step is None or (abs(step) >= rule.least_step and (step > 0 or not rule.up))
-        if changed:
-            yield self._fact(
-                rule, said, run, (last, said), before=before, now=value, after=after or None
-            )
+        if not changed:
+            return ()
+        told = {"before": before, "now": value, "after": after or None}
+        return (self._fact(rule, said, run, (last, said), **told),)
 
     # -- repeats
 
     def _repeats(
         self, rule: Rule, key: Key, name: str, value: Any, said: Statement
-    ) -> Iterator[Statement]:
+    ) -> Iterable[Statement]:
+        over: Iterable[Statement] = ()
         run = self._runs[rule.kind].get(key)
         if run is not None:
             gap = ms_between(run.last, said) if rule.pause or rule.even else None
             other = rule.in_a_row and not _alike(run.last, said)
             if other or (rule.pause and gap is not None and gap > rule.pause):
-                yield from self._close(rule, key, run)
-                run = None
+                over, run = self._close(rule, key, run), None
             elif gap is not None and gap > LEAST_GAP_MS:
                 run.gaps = run.gaps or []
                 run.gaps += [gap][: MOST_GAPS - len(run.gaps)]
@@ -268,25 +270,21 @@ class Watch:
             run.kept = []
         if len(run.kept) < (MOST_WINDOW if rule.quotes == "all" else QUOTED - 1):
             run.kept.append(said)
+        return over
 
-    def _close(self, rule: Rule, key: Key, run: _Run) -> Iterator[Statement]:
+    def _close(self, rule: Rule, key: Key, run: _Run) -> Iterable[Statement]:
         """The run is over: it may be a fact."""
-        if rule.sort == "shared":
-            some = self._shared_facts(rule, run)
-        else:
-            some = self._repeated_facts(rule, run)
-        if rule.never:
-            self._held.setdefault((rule.kind, key), []).extend(some)
-        else:
-            yield from some
+        if max(run.n, run.best) < rule.at_least or not run.followed:
+            return ()
+        some = (self._shared_facts if rule.sort == "shared" else self._repeated_facts)(rule, run)
+        if not rule.never:
+            return some
+        self._held.setdefault((rule.kind, key), []).extend(some)
+        return ()
 
     def _repeated_facts(self, rule: Rule, run: _Run) -> Iterator[Statement]:
-        if run.n < rule.at_least:
-            return
         span = ms_between(run.first, run.last)
         timed = (rule.least_span, rule.most_span, rule.every)
-        if not run.followed:
-            return
         if rule.between and run.heard <= run.begun:
             return
         if span is None:
@@ -323,9 +321,9 @@ class Watch:
 
     def _shares(
         self, rule: Rule, key: Key, name: str, value: Any, said: Statement
-    ) -> Iterator[Statement]:
+    ) -> Iterable[Statement]:
         if value is None or said.time is None:
-            return
+            return ()
         run = self._runs[rule.kind].get(key) or self._start(rule, key, name, said)
         if run.window is None or run.counts is None:
             run.window, run.counts = deque(), Counter()
@@ -340,11 +338,10 @@ class Watch:
                 del run.counts[old]
         if len(run.counts) > run.best:
             run.best, run.kept = len(run.counts), [s for s, _ in run.window]
-        return
-        yield
+        return ()
 
     def _shared_facts(self, rule: Rule, run: _Run) -> Iterator[Statement]:
-        if run.best < rule.at_least or not run.followed or not run.kept:
+        if not run.kept:
             return
         firsts = {value_of(s, rule.value): s for s in reversed(run.kept)}
         lines = tuple(sorted(firsts.values(), key=lambda s: (s.time or 0, s.line)))
@@ -366,11 +363,10 @@ class Watch:
 
     def _begins(
         self, rule: Rule, key: Key, name: str, value: Any, said: Statement
-    ) -> Iterator[Statement]:
+    ) -> Iterable[Statement]:
         if key not in self._runs[rule.kind]:
             self._start(rule, key, name, said)
-        return
-        yield
+        return ()
 
     def _stood(
         self, rule: Rule, key: Key, run: _Run, end: Statement, still_open: bool = False
@@ -380,6 +376,8 @@ class Watch:
         if lasted is None or lasted < rule.lasts or not run.followed:
             return
         held = self._held.get((rule.kind, key))
+        if held is None and len(self._held) >= MOST_SUBJECTS:
+            return
         longest = held[0].fields.get("lasted") if held else None
         if longest is None or lasted > longest:
             lines = (run.first, end) if end.line != run.first.line else (run.first,)

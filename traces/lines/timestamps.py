@@ -239,15 +239,19 @@ class Clock:
 
     def beside(self, time: int | None) -> int | None:
         """The time of the next line of a log in which several programs may write, some of them
-        dates: a line without one is of the day on which it is closest to the last line with one. If
-        it is far from it then, too, it tells the time of another zone, and gets that line's time.
+        dates: a line without one is of the day on which it is closest to the last line whose day is
+        known. If it is far from it then, too, it tells the time of another zone, and gets that
+        line's time.
         """
-        if time is not None and time >= FIRST_DATED:
-            self.last = time
-        if time is None or time >= FIRST_DATED or self.last is None:
-            return time
-        ahead = (time - self.last + _DAY // 2) % _DAY - _DAY // 2
-        return self.last + ahead if abs(ahead) <= ZONE_MS else self.last
+        if time is None:
+            return None
+        if time < FIRST_DATED:
+            if self.last is None:
+                return time
+            ahead = (time - self.last + _DAY // 2) % _DAY - _DAY // 2
+            time = self.last + (ahead if abs(ahead) <= ZONE_MS else 0)
+        self.last = time
+        return time
 
     def _day(self, time: int) -> int:
         assert self.last is not None

@@ -133,6 +133,14 @@ def test_nobody_is_told_to_turn_on_what_is_on(lines: list[str], told: str) -> No
     assert told in words and words not in by_library().values(), words
 
 
+def test_a_thread_in_a_line_of_librdkafka_shows_no_debug_lines() -> None:
+    line = "%4|1700000042.000|FAIL|a#c-1| [thrd:b:1/1]: b:1/1: Disconnected (after 5ms in state UP)"
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements([(1, line)]))
+    (group,) = evidence.by_group()
+    assert to_turn_on(group) == by_library()["librdkafka"]
+
+
 @pytest.mark.parametrize(
     "line",
     [

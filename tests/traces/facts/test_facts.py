@@ -21,7 +21,9 @@ from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.facts import Fact
 from groupcheck.traces.facts.needs import ANY
 from groupcheck.traces.facts.rules import needs_of_rules, read_rules, shipped_rules, written
+from groupcheck.traces.replay import replay_file
 
+BROKER = Path(__file__).parents[2] / "data/replay/live-broker_restart.log"
 JAVA = "INFO [Consumer clientId=c-1, groupId=g]"
 PYTHON = "TopicPartition(topic='t', partition=0)"
 
@@ -96,6 +98,28 @@ def test_such_a_group_is_not_calm() -> None:
     (back,) = answers([], evidence(fall), shipped_knowledge())
     assert (calm.health, back.health) == ("calm", "troubled")
     assert back.reason == "the committed offset of t-0 goes back from 6 to 5"
+
+
+IDLE = "%4|1714557600.1|FAIL|c-1| [thrd:k1:9092/1]: k1:9092/1: Disconnected (after 600123ms in"
+
+
+def test_a_calm_cause_does_not_hide_an_alarm() -> None:
+    lines = [f"{JAVA} Committed offset {n} for partition t-0" for n in (21, 5)]
+    (calm,) = answers([], evidence(f"{IDLE} state UP)"), shipped_knowledge())
+    (alarm,) = answers([], evidence("\n".join([*lines, f"{IDLE} state UP)"])), shipped_knowledge())
+    assert [a.diagnosis.causes[0].cause.kind for a in (calm, alarm)] == ["idle_connections"] * 2
+    assert (calm.health, alarm.health) == ("calm", "troubled")
+    assert alarm.reason == "the committed offset of t-0 goes back from 21 to 5"
+
+
+@pytest.mark.parametrize("kind", ["", "fetch_held", "stands_still"])
+def test_complete_rebalances_do_not_make_a_restless_group_calm(kind: str) -> None:
+    heard = Evidence()
+    if kind:
+        heard.add(Statement(kind=kind, line=1, text="", group="g2"))
+    found = answers([replay_file(str(BROKER))], heard, shipped_knowledge())
+    (health,) = (a.health for a in found if a.group == "g2")
+    assert (health == "calm") == (not kind)
 
 
 # -- What changed.

@@ -117,6 +117,17 @@ def test_a_line_without_a_date_belongs_to_the_day_of_the_line_before_it() -> Non
     ]
 
 
+def test_hours_without_a_date_go_on_from_one_line_with_a_date() -> None:
+    """As where only the first line of a container has one; another zone's line moves nothing."""
+    clock, begin = Clock(), parse_time("2024-05-01 23:50:00")
+    minute = 60_000
+    assert begin is not None and clock.beside(begin) == begin
+    told = [clock.beside(parse_time(f"{at} x")) for at in ("23:59:59", "00:05:00", "00:15:00")]
+    assert told == [begin + ms for ms in (10 * minute - 1000, 15 * minute, 25 * minute)]
+    assert clock.beside(parse_time("02:15:00 x")) == begin + 25 * minute
+    assert clock.beside(parse_time("00:20:00 x")) == begin + 30 * minute
+
+
 @given(st.lists(st.tuples(st.integers(1, 12), st.integers(1, 28), st.integers(0, 23)), max_size=50))
 def test_shuffled_times_without_a_year_never_become_times_with_one(
     days: list[tuple[int, int, int]],
