@@ -37,12 +37,11 @@ def is_at(turns: int) -> Any:
     return goal(met)
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
-def test_a_predicate_of_more_bits_of_views_than_a_key_has_is_asked_for_each_of_them(engine):
+def test_a_predicate_of_more_bits_of_views_than_a_key_has_is_asked_for_each_of_them():
     """Five views fill a word but for four bits, and the lamp one more than a key has: rows are
     found by words, and many are tried before the one that is looked for.
     """
-    looked_for = range(3000, PLACES, 10)
+    looked_for = range(3500, PLACES, 20)
     spec = Spec(
         "dials",
         {"dial": array(5, 0), "lamp": single(0), "shade": single(0)},
@@ -51,7 +50,7 @@ def test_a_predicate_of_more_bits_of_views_than_a_key_has_is_asked_for_each_of_t
         goals=map(is_at, looked_for),
         deadlock=False,
     )
-    assert engine.explore(spec).goals == {f"at_{n}": n for n in looked_for}
+    assert explore.explore(spec).goals == {f"at_{n}": n for n in looked_for}
 
 
 @rule
