@@ -12,18 +12,17 @@ read, so a cause and its test are one file of TOML.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Literal
 
 from attrs import frozen
-from cattrs import Converter, transform_error
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import Knowledge
 from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.facts.needs import read_tables
 from groupcheck.traces.group_tables.outputs import Outputs
 from groupcheck.traces.group_tables.table_log import Watching
 
@@ -54,16 +53,9 @@ class Outcome:
     found: tuple[str, ...]
 
 
-_converter = Converter(forbid_extra_keys=True)
-
-
 def read_cases(text: str, where: str) -> list[Case]:
     """The cases of one TOML text. Raises `UserError` if they are not as this module says."""
-    try:
-        return _converter.structure(tomllib.loads(text).get("case", []), list[Case])
-    except Exception as e:
-        told = "; ".join(transform_error(e))
-        raise UserError(f"has a case that cannot be read: {told}", where=where) from None
+    return read_tables(text, "case", list[Case], "case", where)
 
 
 def diagnosed(case: Case, knowledge: Knowledge) -> list[Diagnosis]:

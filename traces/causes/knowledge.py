@@ -22,7 +22,6 @@ the name of a shipped one replaces it.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cache
 from importlib.resources import files
@@ -30,7 +29,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attrs import Factory, frozen
-from cattrs import Converter, transform_error
 from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -38,7 +36,7 @@ from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.contexts import contexts
 from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.sentences import kinds
-from groupcheck.traces.facts.needs import ANY, Need, structured_needs
+from groupcheck.traces.facts.needs import ANY, Need, read_tables
 from groupcheck.traces.facts.rules import Rule, needs_of_rules, read_rules, shipped_rules
 from groupcheck.traces.lines.timestamps import show_span
 
@@ -205,12 +203,6 @@ def in_general(template: str) -> str:
     return "A" + text[1:] if text.startswith("a member") else text
 
 
-_converter = Converter(forbid_extra_keys=True)
-
-
-structured_needs(_converter)
-
-
 @cache
 def shipped_knowledge() -> Knowledge:
     """The causes that ship with the package. The tests check them, not each run."""
@@ -253,13 +245,7 @@ def read_causes(text: str, where: str, facts: Sequence[Rule] = ()) -> list[Cause
 
 
 def _structured(text: str, where: str) -> list[Cause]:
-    try:
-        return _converter.structure(tomllib.loads(text).get("cause", []), list[Cause])
-    except tomllib.TOMLDecodeError as e:
-        raise UserError(f"is not TOML: {e}", where=where) from None
-    except Exception as e:
-        told = "; ".join(transform_error(e))
-        raise UserError(f"has a cause that cannot be read: {told}", where=where) from None
+    return read_tables(text, "cause", list[Cause], "cause", where)
 
 
 def _checked(cause: Cause, where: str, known: Set[str]) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import Factory, frozen
-from cattrs import Converter
+from cattrs import Converter, transform_error
 from cattrs.gen import make_dict_structure_fn
 
+from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.values import value_of
 
+T = TypeVar("T")
 ANY = "*"
 """In the place of a kind: statements of every kind."""
 _BOUND = re.compile(r"(?P<sign><=?|>=?)(?P<limit>-?\d+(?:\.\d+)?)\Z")
@@ -50,17 +53,30 @@ class Need:
         return all(_fits(value_of(said, name), values) for name, values in self.where.items())
 
 
-def structured_needs(converter: Converter) -> None:
-    """Teaches a converter that a need may be a bare kind, and a value stand without its list."""
-    whole = make_dict_structure_fn(Need, converter)
+def _need(value: Any, _: type) -> Need:
+    """A need may be a bare kind, and a value stand without its list."""
+    if isinstance(value, str):
+        return Need(value)
+    where = {k: v if isinstance(v, list) else [v] for k, v in value.get("where", {}).items()}
+    return _whole({**value, "where": where}, Need)
 
-    def need(value: Any, _: type) -> Need:
-        if isinstance(value, str):
-            return Need(value)
-        where = {k: v if isinstance(v, list) else [v] for k, v in value.get("where", {}).items()}
-        return whole({**value, "where": where}, Need)
 
-    converter.register_structure_hook(Need, need)
+_converter = Converter(forbid_extra_keys=True)
+_whole = make_dict_structure_fn(Need, _converter)
+_converter.register_structure_hook(Need, _need)
+
+
+def read_tables(text: str, name: str, forms: type[list[T]], what: str, where: str) -> list[T]:
+    """The tables of this name in a TOML text; each is a `what`. Raises `UserError` if the text is
+    no TOML, or a table has another form.
+    """
+    try:
+        return _converter.structure(tomllib.loads(text).get(name, []), forms)
+    except tomllib.TOMLDecodeError as e:
+        raise UserError(f"is not TOML: {e}", where=where) from None
+    except Exception as e:
+        told = "; ".join(transform_error(e))
+        raise UserError(f"has a {what} that cannot be read: {told}", where=where) from None
 
 
 def _fits(value: object, wanted: tuple[str, ...]) -> bool:

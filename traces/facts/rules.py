@@ -24,7 +24,6 @@ A kind without `of` is found by Python (`traces/causes`); its table says how it 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -32,10 +31,8 @@ from string import Formatter
 from typing import Any, Literal
 
 from attrs import Factory, frozen
-from cattrs import Converter, transform_error
 
-from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.facts.needs import Need, structured_needs
+from groupcheck.traces.facts.needs import Need, read_tables
 from groupcheck.traces.lines.timestamps import show_span
 
 Sort = Literal["went_back", "stands_still", "repeats", "shared", "changed"]
@@ -145,19 +142,9 @@ def written(text: str, values: Mapping[str, Any]) -> str:
     return "".join(parts)
 
 
-_converter = Converter(forbid_extra_keys=True)
-structured_needs(_converter)
-
-
 def read_rules(text: str, where: str) -> list[Rule]:
     """The rules of one TOML text. Raises `UserError` if they are not as this module says."""
-    try:
-        return _converter.structure(tomllib.loads(text).get("derived", []), list[Rule])
-    except tomllib.TOMLDecodeError as e:
-        raise UserError(f"is not TOML: {e}", where=where) from None
-    except Exception as e:
-        told = "; ".join(transform_error(e))
-        raise UserError(f"has a fact that cannot be read: {told}", where=where) from None
+    return read_tables(text, "derived", list[Rule], "fact", where)
 
 
 @cache

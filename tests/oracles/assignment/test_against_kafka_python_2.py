@@ -28,9 +28,9 @@ class Struct:
     names: tuple[str, ...] = ()
 
     def __init__(self, *values: Any) -> None:
-        me = weakref.ref(self)
+        me: Any = weakref.ref(self)
         self.__dict__ |= dict(zip(self.names, values, strict=True))
-        self.encode = lambda: json.dumps([getattr(me(), n) for n in me().names[:2]]).encode()  # type: ignore[union-attr]
+        self.encode = lambda: json.dumps([getattr(me(), n) for n in me().names[:2]]).encode()
 
     @classmethod
     def decode(cls, sent: bytes) -> Struct:
@@ -109,7 +109,8 @@ def assignor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def solved(offered: Any) -> Assigned:
-    return {m: set(given) for m, given in offered.solve(GROUP).items()}  # type: ignore[misc]
+    found: dict[str, Any] = offered.solve(GROUP)
+    return {m: set(given) for m, given in found.items()}
 
 
 def test_classes_objects_and_functions_that_make_one_are_asked(assignor: type) -> None:
