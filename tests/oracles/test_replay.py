@@ -91,7 +91,7 @@ def test_a_log_that_no_coordinator_wrote_exits_with_1(
 def test_the_verdict_on_the_broker_stands_beside_the_health(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """What is not modelled yet has no verdict, and its groups have a health all the same."""
+    """What is not followed yet has no verdict, and its groups have a health all the same."""
     for name, code, health in (
         ("live-kip848.log", 1, "broken"),
         ("classic-eager-scaleup.log", 0, "calm"),

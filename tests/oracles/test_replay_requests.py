@@ -111,7 +111,7 @@ def test_a_group_of_another_protocol_is_unknown_and_says_which(
         "consumer",
         0,
     )
-    assert "the consumer protocol is not modelled yet" in found["reason"]
+    assert "the consumer protocol is not followed yet" in found["reason"]
     assert (
         [e["epoch"] for e in found["request_facts"]["epochs"]]
         == [2, 3, 4, 5, 6, 7][: len(found["request_facts"]["epochs"])]

@@ -344,7 +344,7 @@ class Trail:
             )
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
-            return UNKNOWN, f"the {name} protocol is not modelled yet; this is its timeline only"
+            return UNKNOWN, f"the {name} protocol is not followed yet; this is its timeline only"
         if assumed:
             return (
                 UNKNOWN,

@@ -1,7 +1,7 @@
 """Replays a broker's request log: every answer of the group APIs is followed through the model, and
 each group gets its timeline and its facts.
 
-Each group is followed by itself. A group whose protocol is not modelled yet is read completely, and
+Each group is followed by itself. A group whose protocol is not followed yet is read completely, and
 its verdict is unknown.
 """
 
@@ -286,7 +286,7 @@ class RequestTrail:
             return UNKNOWN, f"nothing is judged: {lacks}"
         if other := self.protocols.keys() - FOLLOWED:
             name = max(other, key=lambda p: (self.protocols[p], p))
-            said = f"the {name} protocol is not modelled yet: every request is read"
+            said = f"the {name} protocol is not followed yet: every request is read"
             return UNKNOWN, f"{said}, the answers are not judged"
         if self.unexplained and not lacks:
             return self._of_unexplained(doubts)

@@ -184,7 +184,7 @@ def test_a_consumer_that_is_closed_right_after_its_first_assignment_costs_two_ge
 
 def test_a_group_of_a_protocol_not_modelled_yet_has_a_timeline_and_an_honest_unknown() -> None:
     g = group("kip848-online-upgrade-broker.log", "avro-consumer2")
-    assert (g.verdict, g.protocol) == ("unknown", "consumer") and "not modelled yet" in g.reason
+    assert (g.verdict, g.protocol) == ("unknown", "consumer") and "not followed yet" in g.reason
     assert {epoch for epoch, _, _ in g.timeline.epochs} == {4, 5, 6}
     live = group("live-kip848.log", "g1")
     assert live.verdict == "unknown"

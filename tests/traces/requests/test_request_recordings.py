@@ -147,7 +147,7 @@ def test_a_broker_restart_is_an_interruption_and_no_rebalance() -> None:
 def test_what_is_not_modelled_yet_is_read_in_full_and_unknown() -> None:
     g = group("kip848")
     assert (g.verdict, g.protocol, g.lines) == ("unknown", "consumer", replay("kip848").lines)
-    assert "not modelled yet" in g.reason and "every request is read" in g.reason
+    assert "not followed yet" in g.reason and "every request is read" in g.reason
 
 
 def test_a_static_member_that_comes_back_in_time_starts_no_round() -> None:
