@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from groupcheck.traces.causes.coordinators import AT_WORK
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.nodes import coordinator_address, coordinator_text
+from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
 from groupcheck.traces.clients.who import SARAMA
 from groupcheck.traces.facts.values import CLOSE_SHARE
@@ -177,7 +178,39 @@ def denying_coordinators(group: GroupEvidence) -> Iterator[Statement]:
             yield fact(found, "coordinator_denies", broker=coordinator_text(found), repeats=same)
 
 
+MOMENT_MS = 5_000
+
+
+def found_topics(group: GroupEvidence) -> Iterator[Statement]:
+    """Topics that were not there for a moment, as right after they are made: partitions of all of
+    them were assigned soon afterwards.
+    """
+    missing = group.all("topic_unknown")
+    if any(said.fields.get("error") != "LEADER_NOT_AVAILABLE" for said in missing):
+        return
+    assigned = group.all("assigned")
+    if missing and assigned and all(_is_there_after(said, assigned) for said in missing):
+        after = ms_between(missing[0], assigned[-1])
+        if after is None or after > MOMENT_MS:
+            return
+        yield fact(missing[-1], "recovered", of="topic_unknown", after=after)
+
+
+def _is_there_after(missing: Statement, assigned: list[Statement]) -> bool:
+    topic = missing.fields.get("topic")
+    return any(
+        said.line > missing.line
+        and topic in {name.rpartition("-")[0] for name in partitions_of(_partitions(said))}
+        for said in assigned
+    )
+
+
+def _partitions(said: Statement) -> str:
+    return str(said.fields.get("partitions", ""))
+
+
 FINDERS = (
+    found_topics,
     lost_connections,
     missing_coordinators,
     away_coordinators,

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.contexts import in_protocol
+from groupcheck.traces.causes.contexts import exists_in, in_protocol
 from groupcheck.traces.causes.group_evidence import GroupEvidence, place
 from groupcheck.traces.causes.knowledge import (
     Cause,
@@ -112,6 +112,7 @@ def as_found(
     settings = {
         in_protocol(shown_there, name): in_protocol(shown_there, wanted)
         for name, wanted in cause.settings.items()
+        if exists_in(name, evidence.libraries.keys(), shown_there)
     }
     if sign.confidence == "possible" and not sign.text:
         text = may_be(cause, decide)

@@ -100,7 +100,10 @@ _SINK_TASK = re.compile(
 _VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
-        rf"\b(?:groupId|group_id|group\.id|(?<!active )group(?!: Group auth)){_VALUE}"
+        rf"\b(?:groupId|group_id|group\.id|(?<![A-Za-z] )group(?!: Group auth)){_VALUE}"
+        rf"|(?<=[A-Za-z] )\bgroup(?=[\"']?\s?=){_VALUE}"
+        # "consumer group: orders", and not "closing consumer group: kafka: error while ..."
+        r"|(?<=[A-Za-z] )\bgroup: ?[\"']?(?!EOF\b)([^\s\"',;})\]]{1,300})(?=[\"',;})\]]|\s*\Z)"
         r"|\b[Gg]roup(?: id| name| named)? "
         r"(?:\"([^\"]{1,300})\"|'([^'\s]{1,300})'|`([^`\s]{1,300})`)"
         r"|\bGroup member \(([^,]{1,300}),coor="  # brod
