@@ -19,7 +19,8 @@ def unreachable(group: GroupEvidence) -> Iterator[Statement]:
     """
     good = ("coordinator_found", *AT_WORK)
     attempts = ("disconnected", "session_timed_out", *good)
-    for every in group.of_each_process(*attempts, *_ANSWERED, "request_timed_out", "started", "detail"):
+    others = (*_ANSWERED, "request_timed_out", "started", "detail")
+    for every in group.of_each_process(*attempts, *others):
         some = [s for s in every if s.kind in attempts]
         lines = {(s.log, s.line) for s in some}
         if len(lines) < 2 or any(s.kind != "disconnected" for s in some) or _only_ended(some):
