@@ -163,7 +163,7 @@ def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence)
     last = shown[-1]
     if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
         return cause.severity
-    later = [s for s in evidence.all(*AT_WORK, *trouble()) if _after(last, s)]
+    later = [s for s in evidence.all(*AT_WORK, *trouble()) if is_after(last, s)]
     at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
     again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
     return "troubled" if at_work and not again else cause.severity
@@ -176,7 +176,7 @@ def _episodes(shown: Sequence[Statement]) -> int:
     return 1 + sum(b - a > EPISODE_MS for a, b in pairwise(times))
 
 
-def _after(last: Statement, said: Statement) -> bool:
+def is_after(last: Statement, said: Statement) -> bool:
     if last.time is not None and said.time is not None:
         return said.time > last.time
     return said.log == last.log and said.line > last.line

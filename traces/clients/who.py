@@ -72,7 +72,8 @@ _MARKS = (
         KAFKA_PYTHON,  # its loggers; those of the broker and of Kafka 0.8 have names of classes
         re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|client_async|cluster|net|errors)\b"
                    r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=)|-packages/kafka/"  # nor Java's names for JMX
-                   r"|\bkafka\.errors\.\w{1,60}Error\b"),
+                   r"|\bkafka\.errors\.\w{1,60}Error\b"
+                   r"|\b[A-Z][A-Za-z]{3,40}(?:Request|Response)_v\d{1,2}\("),
     ),
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"[Ss]arama|SARAMA|\bkafka server: |consumergroup/session/"
