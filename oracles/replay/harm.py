@@ -76,7 +76,7 @@ def serious(found: Findings) -> bool:
     if found.unsettled is not None:
         long.append(found.unsettled.window)
     return (
-        any(not e.by_choice for e in found.empty)
+        any(e.how and not e.by_choice for e in found.empty)
         or bool(found.two_owners or found.went_back or found.jumped)
         or any((window.ms or 0) >= SERIOUS_MS for window in long)
     )

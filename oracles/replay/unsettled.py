@@ -10,7 +10,7 @@ from groupcheck.oracles.replay.harm import SERIOUS_MS
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.findings.user_impact import by_leaving
 from groupcheck.traces.phrases import plural
-from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.events import GroupDied, RebalanceCause
 from groupcheck.traces.story.moments import Round, elapsed
 
 FEW, OFTEN_MS = 2, 10_000
@@ -36,6 +36,8 @@ def unsettled(rounds: Sequence[Round]) -> str:
     at_once = sum(map(_at_once, rounds, rounds[1:]))
     if at_once >= FEW:
         return f"{at_once} rebalances begin at once when the one before is over"
+    if isinstance(last.last, GroupDied):
+        return "the group is removed when its log ends: nobody is in it"
     if last.outcome == "open" and last.started is not None:
         return "its last rebalance is not over when its log ends"
     return ""
