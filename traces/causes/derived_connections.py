@@ -11,7 +11,7 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.nodes import coordinator_address, coordinator_text
 from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
-from groupcheck.traces.clients.who import SARAMA
+from groupcheck.traces.clients.who import LIBRDKAFKA, SARAMA
 from groupcheck.traces.facts.values import CLOSE_SHARE
 
 LONG_MS = 60_000
@@ -186,27 +186,31 @@ def found_topics(group: GroupEvidence) -> Iterator[Statement]:
     them were assigned soon afterwards.
     """
     missing = group.all("topic_unknown")
-    if any(said.fields.get("error") != "LEADER_NOT_AVAILABLE" for said in missing):
+    if any(not _may_pass(said) for said in missing):
         return
-    assigned = group.all("assigned")
-    if missing and assigned and all(_is_there_after(said, assigned) for said in missing):
-        after = ms_between(missing[0], assigned[-1])
+    found = group.all("assigned", "subscription_changed")
+    if missing and found and all(_is_there_after(said, found) for said in missing):
+        after = ms_between(missing[0], found[-1])
         if after is None or after > MOMENT_MS:
             return
         yield fact(missing[-1], "recovered", of="topic_unknown", after=after)
 
 
-def _is_there_after(missing: Statement, assigned: list[Statement]) -> bool:
-    topic = missing.fields.get("topic")
-    return any(
-        said.line > missing.line
-        and topic in {name.rpartition("-")[0] for name in partitions_of(_partitions(said))}
-        for said in assigned
-    )
+def _may_pass(missing: Statement) -> bool:
+    """Does the error, or librdkafka's first look at its metadata, leave that open?"""
+    error = missing.fields.get("error")
+    return error == "LEADER_NOT_AVAILABLE" or (missing.library == LIBRDKAFKA and error is None)
 
 
-def _partitions(said: Statement) -> str:
-    return str(said.fields.get("partitions", ""))
+def _is_there_after(missing: Statement, found: list[Statement]) -> bool:
+    return any(said.line > missing.line and _finds(said, missing) for said in found)
+
+
+def _finds(said: Statement, missing: Statement) -> bool:
+    if said.kind == "subscription_changed":  # librdkafka sees `topics` that match
+        return said.library == LIBRDKAFKA and bool(said.fields.get("topics"))
+    partitions = partitions_of(str(said.fields.get("partitions", "")))
+    return missing.fields.get("topic") in {name.rpartition("-")[0] for name in partitions}
 
 
 FINDERS = (
