@@ -96,7 +96,7 @@ DOCUMENTS: dict[str, Any] = {
                 _owes(
                     "event",
                     ["health"],
-                    "group health before reason causes facts lines left_out".split(),
+                    "group health before reason causes facts lines left_out file line".split(),
                 ),
                 _owes("event", ["log"], ["file", "reason"]),
                 _owes("event", ["end"], "health reason lines groups forgotten exit_code".split()),

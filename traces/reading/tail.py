@@ -13,6 +13,7 @@ import contextlib
 import os
 import select
 import stat
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +68,7 @@ def _as_line(raw: bytes) -> bytes:
 
 
 @define(kw_only=True)
-class Growing:
+class Growing(ABC):
     """A log that grows. Its lines are numbered through all files that bear its name, the first
     one's from 1 on.
     """
@@ -84,18 +85,19 @@ class Growing:
     notices: deque[str] = Factory(lambda: deque(maxlen=100))
     _cutter: _Cutter = Factory(_Cutter)
 
+    @abstractmethod
     def read(self, most: int) -> Numbered:
         """The next whole lines with their numbers, of at most so many bytes; none if nothing has
         come.
         """
-        raise NotImplementedError
 
     def rest(self) -> Numbered:
         """The last line, if its end has not come."""
         return self._numbered([self._cutter.last()]) if self._cutter.rest else []
 
+    @abstractmethod
     def close(self) -> None:
-        """Closes what is open."""
+        """Closes what was opened."""
 
     def _numbered(self, lines: Sequence[bytes]) -> Numbered:
         first = self.count + 1
@@ -130,6 +132,10 @@ class Stream(Growing):
             self.ended = True
             return self.rest()
         return self._numbered(self._cutter.lines(block))
+
+    def close(self) -> None:
+        if self.fd:
+            os.close(self.fd)
 
 
 Read = dict[tuple[int, int], tuple[int, bytes]]

@@ -13,7 +13,7 @@ from groupcheck.oracles.replay.document import cause_document
 from groupcheck.oracles.replay.facts_document import fact_document
 from groupcheck.oracles.replay.follow.follow_types import FollowLine
 from groupcheck.oracles.replay.follow.judging import Change
-from groupcheck.oracles.show.json_schemas import ABSENT, document
+from groupcheck.oracles.show.json_schemas import document
 from groupcheck.traces.causes.found_cause import FoundCause
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.facts import Fact
@@ -111,8 +111,8 @@ def alert_document(change: Change, at: datetime) -> dict[str, Any]:
             facts=[fact_document(f) for f in list(_new_facts(change))[:FACTS_SHOWN]],
             lines=change.lines,
             left_out=change.left_out,
-            file=path if change.last else ABSENT,
-            line=line if change.last else ABSENT,
+            file=path,
+            line=line,
         ),
     )
 

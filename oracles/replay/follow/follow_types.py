@@ -50,9 +50,11 @@ class FollowLine:
         ABSENT
     )
     file: Annotated[
-        str, "`log`: the log; `health`: the file that holds the newest line about the group."
+        str,
+        "`log`: the log; `health`: the file that holds the newest line about the group; empty if"
+        " none is left.",
     ] = ABSENT
-    line: Annotated[Count, "`health`: the number of that line there."] = ABSENT
+    line: Annotated[Count, "`health`: the number of that line there; 0 if none is left."] = ABSENT
     groups: Annotated[dict[str, Health], "`end`: group -> its health, the worst first."] = ABSENT
     forgotten: Annotated[
         Count, "`end`: groups that were forgotten because there were too many."

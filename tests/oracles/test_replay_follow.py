@@ -32,7 +32,7 @@ from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.reading import Part
 from groupcheck.traces.replay import ReplayOptions
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[1] / "data"
 KNOWN = shipped_knowledge()
 BOTH_KINDS = [
     "replay/kafka40-two-groups-expire.log.gz",
