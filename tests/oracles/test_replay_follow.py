@@ -127,6 +127,14 @@ REMOVED = (
 )
 
 
+def test_trouble_that_names_no_group_is_laid_to_none_of_several() -> None:
+    lost = (
+        b"org.apache.kafka.clients.consumer.CommitFailedException: Commit cannot be completed since"
+        b" the group has already rebalanced and assigned the partitions to another member."
+    )
+    same_as_prefixes([*broker("a", 1), *broker("b", 1), lost, *broker("a", 2)], 1)
+
+
 def test_a_line_about_one_group_is_judged_with_its_own_lines_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -200,9 +208,9 @@ def test_trouble_ends_with_the_window_and_a_calm_group_stays_calm_though_it_is_s
 
 def test_an_alert_says_why_with_the_file_that_holds_the_line_now() -> None:
     following = judge()
-    tell(following, broker("orders", 1))
-    rotated = [Part("server.log.1", 1, 2), Part("server.log", 3, 1)]
-    following.add("a.log", rotated, [(3, REMOVED)], 0.0)
+    tell(following, [*broker("other", 1), *broker("orders", 1)])
+    rotated = [Part("server.log.1", 1, 4), Part("server.log", 5, 1)]
+    following.add("a.log", rotated, [(5, REMOVED)], 0.0)
     (told,) = following.changes(0.0)
     at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     text = alert_text(told, at)
