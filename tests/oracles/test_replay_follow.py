@@ -158,7 +158,7 @@ def test_a_line_about_one_group_is_judged_with_its_own_lines_alone(
 
 def test_windows_bound_memory_and_the_cost_of_a_line_whatever_was_read() -> None:
     kept = Windows()
-    kept.learn("orders")
+    kept.learn(["orders"])
     sizes = []
     for turn in range(3):
         for k in range(MOST_LINES):
