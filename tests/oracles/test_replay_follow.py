@@ -42,6 +42,7 @@ BOTH_KINDS = [
     "clients/live-java_kip848.b.log.gz",
     "incidents2/33.log",
     "incidents/20.log",
+    "incidents/55.log",
 ]
 ALL = sorted(
     str(p.relative_to(DATA))

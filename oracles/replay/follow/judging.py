@@ -132,8 +132,7 @@ class Judge:
             self._touch_waiting()
         silent = [a for a in found if not a.group and _tells(a)]
         if windows.alone and windows.groups:
-            self.known.pop(NO_GROUP, None)  # its lines are read with those of the group
-            return
+            return  # they are read with those of the group
         if silent or NO_GROUP in self.known:
             reports, found = self._replayed(windows.sources(NO_GROUP, self.parts), others=True)
             for a in found:
@@ -163,10 +162,13 @@ class Judge:
         sources = self.windows.sources(name, self.parts)
         asked = None if self.windows.alone and self.asked.group is None else name
         reports, found = self._replayed(sources, not self.windows.alone, asked)
+        nobody = [a for a in found if asked is None and not a.group]
+        if asked is None and not nobody:
+            self.known.pop(NO_GROUP, None)  # lines without a name are the group's own
+        told = [a for a in nobody if _tells(a) or NO_GROUP in self.known]
+        for a in (*(a for a in found if a.group == name), *told):
+            yield from self._told(a, reports, a.group)
         self._learn(found)
-        for a in found:
-            if a.group == name:
-                yield from self._told(a, reports, name)
 
     def _learn(self, found: Sequence[Answer]) -> None:
         """Groups that were not known. The second one changes how all lines are read."""
