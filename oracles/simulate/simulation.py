@@ -183,24 +183,14 @@ def _warm_up(group: Group, running: int, a: Assumptions) -> None:
     group.clock.reset()
     group.observer.begin()
     group.assumptions = a
-    phases = [_phase(group, index, a) for index in range(running)]
+    members = group.members
+    phases = [members.phase(index) for index in range(running)]
     group.coordinator.ages(lambda index: phases[index])
     for index, phase in enumerate(phases):
-        group.members.beat_from(index, a.heartbeat_interval_ms - phase)
-        group.members.looks_from(index)
+        members.beat_from(index, members.heartbeat_interval_ms - phase)
+        members.looks_from(index)
     for index in range(group.size):
-        group.members.pauses_from(index)
-
-
-def _phase(group: Group, index: int, a: Assumptions) -> float:
-    """How long ago the member's last heartbeat was. All began together with the last round; each
-    was late by up to retry_backoff_ms.
-    """
-    rng = group.streams("heartbeat", index)
-    beats = a.group_age_s * 1000 / (a.heartbeat_interval_ms + a.retry_backoff_ms / 2)
-    late = beats * a.retry_backoff_ms / 2
-    late += rng.gauss(0, 1) * a.retry_backoff_ms * math.sqrt(beats / 12)
-    return (a.group_age_s * 1000 - late) % a.heartbeat_interval_ms
+        members.pauses_from(index)
 
 
 def _act(group: Group, action: Action) -> None:
@@ -235,7 +225,7 @@ def _look(group: Group, last: float) -> None:
     anything.
     """
     a, now = group.assumptions, group.clock.now
-    quiet = 2 * (a.heartbeat_interval_ms + a.retry_backoff_ms)
+    quiet = 2 * (group.members.heartbeat_interval_ms + a.retry_backoff_ms)
     if now >= max(last, group.observer.changed) + quiet and _rests(group):
         group.clock.stop()
     else:
