@@ -8,7 +8,6 @@ from typing import Generic, TypeVar
 
 from groupcheck.oracles.simulate.parts import SimulatedGroup
 
-
 G = TypeVar("G", bound=SimulatedGroup)
 
 
