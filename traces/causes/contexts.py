@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from functools import cache
 from importlib.resources import files
 
@@ -41,6 +41,24 @@ class Context:
         return said.kind in self.kinds or any(mark in said.text for mark in self.marks)
 
 
+def shown_contexts(statements: Iterable[Statement]) -> Set[str]:
+    """The names of the contexts that any of the statements shows."""
+    kinds: dict[str, set[str]] = {}
+    texts: dict[str, list[str]] = {}
+    for said in statements:
+        kinds.setdefault(said.library, set()).add(said.kind)
+        texts.setdefault(said.library, []).append(said.text)
+    # No mark holds the end of a line: one search through all texts finds what one in each does.
+    joined = {library: "\n".join(some) for library, some in texts.items()}
+    return {
+        name
+        for name, one in contexts().items()
+        for library, text in joined.items()
+        if one.library in ("", library) or not library
+        if not kinds[library].isdisjoint(one.kinds) or any(mark in text for mark in one.marks)
+    }
+
+
 @cache
 def contexts() -> Mapping[str, Context]:
     """All that are known, by name."""
@@ -55,6 +73,22 @@ def contexts() -> Mapping[str, Context]:
         )
         for name, one in tomllib.loads(text).items()
     }
+
+
+@cache
+def _owners() -> Mapping[str, Set[str]]:
+    """Setting -> the libraries and surroundings that have it; only those that not all have."""
+    text = (files("groupcheck.traces.causes") / "settings.toml").read_text("utf-8")
+    tables = tomllib.loads(text)
+    every = {name for some in tables.values() for name in some}
+    return {name: {who for who, some in tables.items() if name in some} for name in every}
+
+
+def exists_in(setting: str, libraries: Set[str], shown: Set[str]) -> bool:
+    """Is there such a setting where these clients' libraries and surroundings show?"""
+    owners = _owners().get(setting)
+    clients = libraries - {BROKER}
+    return owners is None or not clients or not owners.isdisjoint(clients | shown)
 
 
 def speaker(said: Statement) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.contexts import in_protocol
-from groupcheck.traces.causes.group_evidence import GroupEvidence, place
+from groupcheck.traces.causes.contexts import exists_in, in_protocol
+from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import (
     Cause,
     Confidence,
@@ -20,7 +21,7 @@ from groupcheck.traces.causes.knowledge import (
     compiled_template,
 )
 from groupcheck.traces.clients.sentences import trouble
-from groupcheck.traces.clients.statement import Statement, ms_between, settings_of
+from groupcheck.traces.clients.statement import MOST_MS, Statement, settings_of
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import some_of
@@ -112,6 +113,7 @@ def as_found(
     settings = {
         in_protocol(shown_there, name): in_protocol(shown_there, wanted)
         for name, wanted in cause.settings.items()
+        if exists_in(name, evidence.libraries.keys(), shown_there)
     }
     if sign.confidence == "possible" and not sign.text:
         text = may_be(cause, decide)
@@ -153,8 +155,12 @@ def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[s
 
 def _stood(said: Statement, evidence: GroupEvidence) -> int | None:
     """How long nobody had said anything before it, in ms."""
-    gaps = [ms for s in evidence.all() if place(s) != place(said) and (ms := ms_between(s, said))]
-    return min(gaps, default=None)
+    if said.time is None:
+        return None
+    times = evidence.times
+    before = bisect_left(times, said.time)
+    gap = said.time - times[before - 1] if before else 0
+    return gap if 0 < gap <= MOST_MS else None
 
 
 def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
@@ -162,7 +168,7 @@ def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence)
     last = shown[-1]
     if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
         return cause.severity
-    later = [s for s in evidence.all(*AT_WORK, *trouble()) if _after(last, s)]
+    later = [s for s in evidence.all(*AT_WORK, *trouble()) if is_after(last, s)]
     at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
     again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
     return "troubled" if at_work and not again else cause.severity
@@ -175,7 +181,7 @@ def _episodes(shown: Sequence[Statement]) -> int:
     return 1 + sum(b - a > EPISODE_MS for a, b in pairwise(times))
 
 
-def _after(last: Statement, said: Statement) -> bool:
+def is_after(last: Statement, said: Statement) -> bool:
     if last.time is not None and said.time is not None:
         return said.time > last.time
     return said.log == last.log and said.line > last.line

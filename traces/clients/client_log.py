@@ -49,6 +49,8 @@ _ABOUT_GROUPS = {
 _SHAPED = re.compile(r"[0-9a-f]{8,}|\d+")
 MOST_SHAPES, LOOKED_BACK = 1_000, 8
 
+UNREAD_ERROR = "unread_error"
+
 
 @frozen
 class _Look:
@@ -130,9 +132,9 @@ class ClientLog:
             if not look.goes_on:
                 self._head = NOBODY
             said = tuple(self._whole(number, line)) if self._cut else ()
-            if look.speaks and not said:
+            if look.speaks and all(s.kind == UNREAD_ERROR for s in said):
                 text = line[:MOST_CHARS]
-                said = tuple(self._line(number, line, text if look.is_plain else plain(text)))
+                said += tuple(self._line(number, line, text if look.is_plain else plain(text)))
             if record is None:
                 yield from said
             elif not record.takes(line, said):
@@ -227,6 +229,19 @@ class ClientLog:
                     yield from self._line(before, line + joint + rest, text + joint + tail)
                     return
         self._note_strange(before, text)
+        if _ERROR_LEVEL.search(text):
+            about = self._of_task(text, names(text))
+            yield Statement(
+                kind=UNREAD_ERROR,
+                line=before,
+                text=line.strip()[:TEXT_CHARS],
+                time=self._clock.beside(self._time_of(text)),
+                library=about.library,
+                log=self.name,
+                process=process_of(line),
+                group=about.group,
+                client=about.client,
+            )
 
     def _of_task(self, text: str, about: Names) -> Names:
         """The names of a sink's task, which other lines of the same task tell whole."""
@@ -281,6 +296,12 @@ class ClientLog:
         return ""
 
 
+_ERROR_LEVEL = re.compile(
+    r"\b(?:ERROR|FATAL|SEVERE|CRITICAL)\b|%[0-3]\|\d{9}"
+    r"|\blevel\"?[=:] ?\"?(?:error|fatal)\b|\[error\]"
+)
+
+
 @by_shape
 def _shape_shown(text: str) -> str:
     return _SHAPED.sub("#", text)[:SHAPE_CHARS]
@@ -308,8 +329,15 @@ _BROKERS = 1_000_000
 
 def _broker_fields(text: str) -> Mapping[str, Any]:
     """The number of the coordinator that wrote a line."""
-    found = _COORDINATOR.search(text)
-    return {} if found is None else {"coordinator_id": int(found[1] or found[2])}
+    begin, end = _coordinator_at(shape_of(text))
+    return {"coordinator_id": int(text[begin:end])} if end else {}
+
+
+@by_shape
+def _coordinator_at(line: str) -> tuple[int, int]:
+    """Where the number of the coordinator begins and ends; (0, 0) if there is none."""
+    found = _COORDINATOR.search(line)
+    return (0, 0) if found is None else found.span(found.lastindex or 0)
 
 
 def fields_of_hit(hit: Hit) -> Mapping[str, Any]:
@@ -318,9 +346,8 @@ def fields_of_hit(hit: Hit) -> Mapping[str, Any]:
     last = hit.sentence.template.last
     if last is not None:
         fields[last] = message_end(str(fields[last]))
-    for name, kind in hit.sentence.template.kinds.items():
-        if kind == "partitions":
-            fields[name] = fields[name].strip(" []")
+    for name in hit.sentence.partitions:
+        fields[name] = fields[name].strip(" []")
     if "coordinator" in fields and (node := _NODE.search(str(fields["coordinator"]))):
         number = int(node[1] or node[2])
         fields["broker"] = _LAST_NODE - number if number > _LAST_NODE - _BROKERS else number

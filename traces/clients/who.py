@@ -72,7 +72,8 @@ _MARKS = (
         KAFKA_PYTHON,  # its loggers; those of the broker and of Kafka 0.8 have names of classes
         re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|client_async|cluster|net|errors)\b"
                    r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=)|-packages/kafka/"  # nor Java's names for JMX
-                   r"|\bkafka\.errors\.\w{1,60}Error\b"),
+                   r"|\bkafka\.errors\.\w{1,60}Error\b"
+                   r"|\b[A-Z][A-Za-z]{3,40}(?:Request|Response)_v\d{1,2}\("),
     ),
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"[Ss]arama|SARAMA|\bkafka server: |consumergroup/session/"
@@ -100,7 +101,10 @@ _SINK_TASK = re.compile(
 _VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
-        rf"\b(?:groupId|group_id|group\.id|(?<!active )group(?!: Group auth)){_VALUE}"
+        rf"\b(?:groupId|group_id|group\.id|(?<![A-Za-z] )group(?!: Group auth)){_VALUE}"
+        rf"|(?<=[A-Za-z] )\bgroup(?=[\"']?\s?=){_VALUE}"
+        # "consumer group: orders", and not "closing consumer group: kafka: error while ..."
+        r"|(?<=[A-Za-z] )\bgroup: ?[\"']?(?!EOF\b)([^\s\"',;})\]]{1,300})(?=[\"',;})\]]|\s*\Z)"
         r"|\b[Gg]roup(?: id| name| named)? "
         r"(?:\"([^\"]{1,300})\"|'([^'\s]{1,300})'|`([^`\s]{1,300})`)"
         r"|\bGroup member \(([^,]{1,300}),coor="  # brod
@@ -129,8 +133,11 @@ def names(line: str) -> Names:
     shape = shape_of(line)
     if len(shape) > LONGEST:
         return _found(line)
+    places = _named(shape)
+    if not places:
+        return _nameless(shape)
     text = shape_text(shape)
-    for a, b in _named(shape):
+    for a, b in places:
         text = text[:a] + line[a:b] + text[b:]
     return _names(text)
 
@@ -148,6 +155,7 @@ def _found(line: str) -> Names:
 
 
 _names = lru_cache(maxsize=1 << 12)(_found)
+_nameless = by_shape(_found)
 
 
 def _java_names(line: str, found: Names) -> Names:
@@ -249,13 +257,12 @@ def shown_name(text: str) -> str:
 
 def with_names(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
-    named = [key for key in NAMES if fields.get(key)]
-    if not named:
+    found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
+    if not found:
         return about
-    found = {key: shown_name(str(fields[key])) for key in named}
     if about.library == JAVA:
         found = {key: text for key, text in found.items() if not getattr(about, key)}
-    if _NO_GROUP.search(found.get("group", "")):
+    if "group" in found and _NO_GROUP.search(found["group"]):
         del found["group"]
-    news = {key: text for key, text in found.items() if text and text != getattr(about, key)}
-    return evolve(about, **news) if news else about
+    group, client, member, instance = (found.get(k) or getattr(about, k) for k in NAMES)
+    return Names(about.library, group, client, member, instance)
