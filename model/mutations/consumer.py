@@ -35,13 +35,13 @@ class _Ruled(ConsumerScope):
         return attrs.evolve(RELEASES[self.kafka], **dict(self.others))
 
 
-def _rules(rule: Rule, **others: bool) -> Twists:
+def ruled(rule: Rule, **others: bool) -> Twists:
     """This rule goes by these rules of other versions."""
 
-    def ruled(scope: Any) -> Any:
+    def other(scope: Any) -> Any:
         return _Ruled(**attrs.asdict(scope, recurse=False), others=tuple(others.items()))
 
-    return in_scope(rule, change=ruled)
+    return in_scope(rule, change=other)
 
 
 def _frees_what_is_revoked(before: Values, label: str, after: Values) -> Values:
@@ -266,7 +266,7 @@ MUTATIONS = (
             " itself, too, when the next target has it again."
         ),
         scope={"members": 2, "partitions": 1, "faults": {"close": 1}},
-        twists=_rules(heartbeats.reconcile_member, keeps_own=False),
+        twists=ruled(heartbeats.reconcile_member, keeps_own=False),
     ),
     Mutation(
         id="dropped_topics_stay",
@@ -282,7 +282,7 @@ MUTATIONS = (
             "interval": True,
             "faults": {"subscription": 1},
         },
-        twists=_rules(heartbeats.reconcile_member, drops_topics=False),
+        twists=ruled(heartbeats.reconcile_member, drops_topics=False),
     ),
     Mutation(
         id="revocation_moves_the_epoch",
@@ -295,7 +295,7 @@ MUTATIONS = (
             " be that of another member's partitions."
         ),
         scope={"members": 2, "topics": 2, "partitions": 1, "faults": {"subscription": 2}},
-        twists=_rules(heartbeats.reconcile_member, keeps_epoch=False),
+        twists=ruled(heartbeats.reconcile_member, keeps_epoch=False),
     ),
     Mutation(
         id="commits_are_fenced",
@@ -308,7 +308,7 @@ MUTATIONS = (
             " acknowledgement and its answer each one is refused with 113."
         ),
         scope={"members": 2, "assignment_epochs": True, "faults": {"lose_response": 1}},
-        twists=_rules(heartbeats.reconcile_member, keeps_given=False),
+        twists=ruled(heartbeats.reconcile_member, keeps_given=False),
     ),
     Mutation(
         id="votes_are_ignored",
@@ -318,7 +318,7 @@ MUTATIONS = (
         invariant="votes_are_followed",
         doc="Up to Kafka 4.3, the other assignor waits until something else rebalances the group.",
         scope={"members": 1, **NAMED_IN_4_4},
-        twists=_rules(heartbeats.consumer_heartbeat, follows_votes=False),
+        twists=ruled(heartbeats.consumer_heartbeat, follows_votes=False),
     ),
     Mutation(
         id="successor_is_turned_away",
@@ -335,7 +335,7 @@ MUTATIONS = (
             "kafka": "4.4.0",
             "requests": "anybody",
         },
-        twists=_rules(heartbeats.consumer_heartbeat, admits_successor=False),
+        twists=ruled(heartbeats.consumer_heartbeat, admits_successor=False),
     ),
     Mutation(
         id="revoked_is_free",

@@ -43,3 +43,7 @@ CONNECT_VERSIONS = Family("Connect workers of several protocols", base="connect_
 CONSUMER = Family("consumer group", base="consumer")
 # Its members are Java's, with two threads.
 JAVA_MEMBERS = Family("Java's members of a consumer group", base="consumer")
+# Offsets are committed and fetched.
+CONSUMER_OFFSETS = Family("offsets of a consumer group", base="consumer")
+# Its members commit what they consume.
+COMMITTING_MEMBERS = Family("members of a consumer group that commit", base="consumer")

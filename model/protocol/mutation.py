@@ -67,10 +67,11 @@ class Mutation:
         """Is it a bug of this variant?"""
         if self.family not in variant.every_family or self.apart.keys() & {*variant.families}:
             return False
+        fields = attrs.fields_dict(variant.scope_type)
         on = {
             name: self.scope.get(name, True)
             for name, family in variant.switched.items()
-            if family == self.family
+            if name in fields and (family == self.family or name in self.scope)
         }
         return not self._lacking(variant.spec(variant.scope_type(**on)))
 

@@ -54,7 +54,8 @@ class Variant:
     progress_faults: Mapping[str, str] = field(factory=dict)
     # The families whose promises it owes, and whose known bugs it may have.
     families: tuple[Family, ...] = ()
-    # Field of the scope that switches a feature on -> the family whose promises it owes then, too.
+    # Field or property of the scope that switches a feature on -> the family whose promises it owes
+    # then, too.
     switched: Mapping[str, Family] = field(factory=dict)
     # Fault that others of its families have -> why this variant lacks it.
     lacks: Mapping[str, str] = field(factory=dict)

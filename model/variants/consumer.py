@@ -8,7 +8,12 @@ from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
 from groupcheck.model.protocol.consumer.scope import ASSIGNORS, FAULTS, ConsumerScope
 from groupcheck.model.protocol.consumer.words import story_of, tell
 from groupcheck.model.protocol.covers import covers_of
-from groupcheck.model.protocol.family import CONSUMER, JAVA_MEMBERS
+from groupcheck.model.protocol.family import (
+    COMMITTING_MEMBERS,
+    CONSUMER,
+    CONSUMER_OFFSETS,
+    JAVA_MEMBERS,
+)
 from groupcheck.model.protocol.variant import Variant
 
 VARIANT = Variant(
@@ -19,13 +24,17 @@ VARIANT = Variant(
         " what it has to give up first, then what others have given up (KIP-848). Epochs are"
         " relative, so nothing bounds a run. Kafka's weak points are fields of the scope, each"
         " named after its finding, with the mended reading as the default. Members are simple ones,"
-        " or Java's with their two threads."
+        " or Java's with their two threads. With offsets, simple ones commit what they consume."
     ),
     scope_type=ConsumerScope,
     spec=spec,
     faults=FAULTS,
     families=(CONSUMER,),
-    switched={"java": JAVA_MEMBERS},
+    switched={
+        "java": JAVA_MEMBERS,
+        "offsets": CONSUMER_OFFSETS,
+        "members_commit": COMMITTING_MEMBERS,
+    },
     assignors=ASSIGNORS,
     progress=progress,
     coordinator=COORDINATOR,

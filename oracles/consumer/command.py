@@ -9,7 +9,7 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import mutation as known_bug
-from groupcheck.model.protocol.family import CONSUMER, JAVA_MEMBERS
+from groupcheck.model.variants import load
 from groupcheck.oracles.conform.command import OF_MODEL
 from groupcheck.oracles.consumer.comparing import RowTally, compare
 from groupcheck.oracles.consumer.families import families, spec_of
@@ -32,6 +32,8 @@ NOT_HERE: Mapping[str, str] = {
     "coverage": "the coverage of Kafka's classes is measured for classic groups alone",
     "live": "a walk on a live broker follows classic groups alone",
 }
+
+OF_CONSUMER_GROUPS = load("consumer").every_family
 
 
 def run(
@@ -85,7 +87,7 @@ def run(
             ask = partial(compare, newer, rows, older=older, **limits)
             return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)
     bug = None if mutation is None else known_bug(mutation)
-    if bug is not None and bug.family not in (CONSUMER, JAVA_MEMBERS):
+    if bug is not None and bug.family not in OF_CONSUMER_GROUPS:
         raise UserError(f"{bug.id} is no bug of consumer groups", where="--mutation")
     version = known(kafka)
     if of_members:

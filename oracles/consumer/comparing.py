@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.consumer.commits import offset_commit
 from groupcheck.model.protocol.consumer.rules import COORDINATOR
 from groupcheck.model.protocol.consumer.timers import interval_passes
 from groupcheck.model.variants import load
@@ -29,6 +30,7 @@ from groupcheck.oracles.show.json_schemas import ABSENT
 
 EVERY = 500  # rows between two reports of progress
 MAX_DIFFERENCES = 20
+BY_PARTITION = f"{offset_commit.name}:by_partition"  # from Kafka 4.3 on
 SIDES: Mapping[Side, str] = {
     "coordinator": "the coordinator of consumer groups",
     "member": "Java's member of consumer groups",
@@ -258,10 +260,13 @@ def _executed(
 
 
 def _coordinators(spec: Spec) -> set[str]:
-    """The outcomes of its rules; of the assignment interval only where there is one."""
+    """The outcomes of its rules that its version of Kafka has."""
     rules = [r for r in spec.rules if r.name in COORDINATOR]
     return {name for r in rules for name in r.names} - _lacking(spec.scope)
 
 
 def _lacking(scope: Any) -> set[str]:
-    return set() if scope.release.interval else {interval_passes.name}
+    """What the coordinator of its version does not do."""
+    release = scope.release
+    lacks = {interval_passes.name: release.interval, BY_PARTITION: release.keeps_given}
+    return {name for name, there in lacks.items() if not there}

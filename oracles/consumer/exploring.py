@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import tee
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from groupcheck.model.protocol.consumer.offsets import anybody_holds_up
 from groupcheck.model.protocol.consumer.plans import id_of
+from groupcheck.oracles.consumer import committing
 from groupcheck.oracles.consumer.facts import (
     Facts,
     Known,
@@ -185,11 +187,15 @@ def _compared(
     known = [*place.known]
     if row.request is not None and row.me is not None and answer and not answer.error:
         known[row.me] = _renamed(known[row.me], sender(row.request, row.me, known[row.me]))
+    if row.me is not None and row.title == anybody_holds_up.name:
+        known[row.me] = evolve(known[row.me], held=(known[row.me].id, known[row.me].epoch))
     known = followed(known, memory)
     own = known[row.me].epoch if row.me is not None else 0
     facts = {
         **answer_of_kafka(answer, row.leaves, own, rows.scope),
+        **committing.answer_of_kafka(given),
         **of_kafka(memory, known, rows.scope, last.now_ms),
+        **committing.memory_of_kafka(memory, rows.scope),
         "records written": bool(last.records),
     }
     same = next((outcome for outcome in row.outcomes if outcome.facts == facts), None)

@@ -37,6 +37,8 @@ class Known:
     # Its epoch, the last one above 0, and the one before.
     epoch: int = 0
     previous: int = 0
+    # The sender and the epoch of a commit that is held up.
+    held: tuple[str, int] = ("", 0)
 
 
 def followed(known: Iterable[Known], memory: Memory) -> list[Known]:
@@ -80,7 +82,7 @@ def topics_of(bits: int, scope: ConsumerScope) -> tuple[str, ...]:
 
 def tracks(scope: ConsumerScope) -> bool:
     """Is it compared what members were given at which epoch? Kafka before 4.3 does not keep it."""
-    return scope.assignment_epochs and scope.release.keeps_given
+    return scope.keeps_epochs and scope.release.keeps_given
 
 
 def of_model(core: Core, seats: Iterable[Seat | None], scope: ConsumerScope) -> dict[str, Any]:

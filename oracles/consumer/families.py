@@ -16,7 +16,7 @@ ANY = 99  # a fault that may happen may happen any number of times
 TIMERS = ("append_failure", "fail_over", "rebalance_timeout", "session_timeout")
 # What Kafka does.
 READINGS: Mapping[str, Any] = dict.fromkeys(
-    ("k14", "k19", "k20", "k22", "k24", "kafka_20641"), AS_KAFKA
+    ("k14", "k19", "k20", "k22", "k24", "k26", "k27", "kafka_20641"), AS_KAFKA
 )
 FIRST = 6_000  # rows of a family that has too many to execute all
 
@@ -68,6 +68,18 @@ EVERY: tuple[Family, ...] = (
         "named assignors",
         {"members": 2, "partitions": 2, "static_members": 1, "assignor": "named"},
         ("session_timeout",),
+        most=FIRST // 2,
+    ),
+    Family(
+        "offsets",
+        {"members": 2, "partitions": 1, "static_members": 1, "offsets": True},
+        ("append_failure", "fail_over", "session_timeout"),
+        most=FIRST,
+    ),
+    Family(
+        "offsets of one member",
+        {"members": 1, "topics": 2, "partitions": 1, "static_members": 1, "offsets": True},
+        (),
         most=FIRST // 2,
     ),
     Family("interval", {"members": 2, "partitions": 1, "interval": True}, most=FIRST // 2),

@@ -14,13 +14,16 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.protocol.consumer import anybody, heartbeats, targets, timers
+from groupcheck.model.protocol.consumer import anybody, heartbeats, offsets, targets, timers
+from groupcheck.model.protocol.consumer.commits import Offsets
 from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer
-from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
+from groupcheck.model.protocol.consumer.messages import Commit, Fetch, Kind, Link, Request, Tag
 from groupcheck.model.protocol.consumer.plans import NAMED, instance_of, name
 from groupcheck.model.protocol.consumer.releases import RELEASES
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.votes import NAMES
+from groupcheck.oracles.consumer import committing
+from groupcheck.oracles.consumer.committing import AHEAD, Author
 from groupcheck.oracles.consumer.facts import (
     INTERVAL_MS,
     PARKED,
@@ -38,14 +41,16 @@ from groupcheck.oracles.kafka.commands import (
     FailAppends,
     FailOver,
     Fire,
+    Look,
     Reset,
     SetTopics,
 )
 
 REBALANCE_MS = 30_000
 EVERY_TOPIC = "t.*"
-AHEAD = 5  # epochs, of a request that comes from nowhere
 LEAVING = {Kind.LEAVE: -1, Kind.PARK: PARKED}
+# Rows look at the answers.
+UNHEARD = (anybody.nobody_hears.name, offsets.nobody_hears_of_offsets.name)
 State = tuple[Any, ...]
 
 
@@ -73,6 +78,8 @@ class ConsumerRow:
     # The append of its records fails.
     fails: bool
     outcomes: tuple[Outcome, ...]
+    # The request about offsets, if it is one.
+    asked: Commit | Fetch | None = None
 
     @property
     def leaves(self) -> int:
@@ -87,10 +94,11 @@ class ConsumerRows:
         """`seed`: of the ids of topics, and so of hash orders."""
         self.scope: ConsumerScope = spec.scope
         self._seed = seed
-        rules = [r for r in spec.rules if r.name != anybody.nobody_hears.name]
+        rules = [r for r in spec.rules if r.name not in UNHEARD]
         self._see = Semantics(attrs.evolve(spec, rules=rules, invariants=(), ends=()))
         self._budget = self._see.at["budget", None]
         self._core = self._see.at["core", None]
+        self._offsets = self._see.at.get(("offsets", None))
         self._links = [self._see.at["link", i] for i in range(self.scope.members)]
         self._seats = [self._see.at["seat", i] for i in range(self.scope.members)]
         ((_, _, self.start),) = self._see.starts()
@@ -105,13 +113,18 @@ class ConsumerRows:
         """What it knows of its members."""
         return [state[at] for at in self._seats]
 
+    def _committed(self, state: State) -> Offsets | None:
+        return None if self._offsets is None else state[self._offsets]
+
     def of(self, state: State) -> Iterator[ConsumerRow]:
         """All rows of a memory. An append that fails is an input only where there is one."""
         for instance in self._see.ordinary:
             for firing, after, _ in self._see.firings(instance, state):
                 me = firing.me
                 link = after[self._links[me]] if me is not None else Link()
+                asked = link.asked
                 fails = link.fails or firing.name == f"{instance.rule.name}:failed"
+                fails = fails or (isinstance(asked, Commit) and asked.fails)
                 leaves = LEAVING.get(link.request.kind, 0) if link.request else 0
                 outcomes = [
                     self._outcome(state, (firing.name, *(f.name for f in chain)), rest, me, leaves)
@@ -121,21 +134,23 @@ class ConsumerRows:
                 if fails and not wrote:
                     continue
                 yield ConsumerRow(
-                    state, me, instance.rule.name, link.request, fails, tuple(outcomes)
+                    state, me, instance.rule.name, link.request, fails, tuple(outcomes), asked
                 )
 
     def _outcome(
         self, before: State, fired: tuple[str, ...], rest: State, me: int | None, leaves: int
     ) -> Outcome:
-        answer = rest[self._links[me]].answer if me is not None else None
+        link = rest[self._links[me]] if me is not None else Link()
         after = [*rest]
         after[self._budget] = self.start[self._budget]
         for at in self._links:
-            after[at] = evolve(after[at], answer=None, tag=Tag.OLD)
+            after[at] = evolve(after[at], answer=None, told=None, tag=Tag.OLD)
         state = tuple(after)
         facts = {
-            **answer_of_model(answer, leaves),
+            **answer_of_model(link.answer, leaves),
+            **committing.answer_of_model(link.told),
             **of_model(self.core(state), self.seats(state), self.scope),
+            **committing.memory_of_model(self._committed(state)),
             "records written": self._wrote(before, state, fired),
         }
         return Outcome(fired, facts, state)
@@ -144,7 +159,8 @@ class ConsumerRows:
         """Did the coordinator write anything? Timers are not written."""
         if any(name.endswith(":failed") for name in fired):
             return False
-        always = {targets.target_written.name, f"{heartbeats.leave_consumer_group.name}:parked"}
+        parked = f"{heartbeats.leave_consumer_group.name}:parked"
+        always = {targets.target_written.name, parked, *committing.WRITES}
         return not always.isdisjoint(fired) or self._lasting(before) != self._lasting(after)
 
     def _lasting(self, state: State) -> Any:
@@ -177,6 +193,11 @@ class ConsumerRows:
         failing = (FailAppends(),) if row.fails else ()
         if row.request is not None and row.me is not None:
             return *failing, self._heartbeat(row.request, row.me, row.before, known[row.me])
+        if row.asked is not None and row.me is not None:
+            author = _author(row, known[row.me])
+            return *failing, committing.told(row.asked, author, self.scope)
+        if row.title == offsets.anybody_holds_up.name:
+            return (Look(),)
         if row.title == timers.session_timeout.name and row.me is not None:
             return *failing, Fire(timer=f"session-timeout-g-{known[row.me].id}")
         if row.title == timers.rebalance_timeout.name and row.me is not None:
@@ -208,7 +229,21 @@ class ConsumerRows:
 
 def sender(request: Request, me: int, known: Known) -> str:
     """The member id that a heartbeat comes from."""
-    return f"a{me}-{known.ids}" if request.other else known.id
+    return _another(me, known) if request.other else known.id
+
+
+def _author(row: ConsumerRow, known: Known) -> Author:
+    """Who sends a request about offsets: one that was held up has the epoch that it had then."""
+    if row.title == offsets.late_commit.name:
+        # Whatever its tag has become.
+        return Author(known.held[0], known.held[1], known.held[1])
+    other = row.asked is not None and row.asked.other
+    return Author(_another(row.me or 0, known) if other else known.id, known.epoch, known.previous)
+
+
+def _another(me: int, known: Known) -> str:
+    """The next member id of a process."""
+    return f"a{me}-{known.ids}"
 
 
 def _epoch(request: Request, known: Known) -> int:

@@ -29,6 +29,7 @@ SPENT_BY: Mapping[str, tuple[str, ...]] = {
     "subscription": ("change_subscription",),
     "metadata": ("add_partition",),
     "delay_request": ("delay_heartbeat",),
+    "delay_commit": ("delay_commit",),
 }
 # The smallest first.
 SHOWS: tuple[Fields, ...] = (
@@ -86,6 +87,21 @@ SHOWS: tuple[Fields, ...] = (
         "requests": "anybody",
         "patterns": True,
         "assignor": "named",
+    },
+    {
+        "members": 2,
+        "partitions": 1,
+        "offsets": True,
+        "auto_commit": True,
+        "faults": {"delay_commit": 1},
+    },
+    {
+        "members": 1,
+        "partitions": 1,
+        "static_members": 1,
+        "requests": "anybody",
+        "offsets": True,
+        "faults": {"append_failure": 1},
     },
 )
 UNREACHED: Mapping[str, str] = {}

@@ -168,7 +168,7 @@ def reconcile_member(
     resumes = seat.resumes
     seat = evolve(seat, asks=False, resumes=False)
     new = reconciled(seat, request.owned, core.held, link.changed, scope.release)
-    if not scope.assignment_epochs:
+    if not scope.keeps_epochs:
         new = evolve(new, fresh=0)
     wrote = new != seat
     if link.undo is not None and (wrote or link.wrote):

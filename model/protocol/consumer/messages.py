@@ -1,5 +1,5 @@
-"""Heartbeats, their answers, and the link of a process: all that is on its way to or from it, and
-which epoch it knows.
+"""Heartbeats, requests about offsets, their answers, and the link of a process: all that is on its
+way to or from it, and which epoch it knows.
 
 An epoch on the wire is one of `Tag`, against the coordinator's record of the member. Each record
 that is written with another epoch makes the current one previous, and the previous one old.
@@ -78,6 +78,56 @@ class Answer:
     before: bool = False
 
 
+class Sender(Enum):
+    """Who commits an offset, or fetches it."""
+
+    MEMBER = "member"
+    # A static member with epoch -2.
+    AWAY = "away"
+    # A client without a member id (epoch -1): a simple consumer, or an administrator.
+    SIMPLE = "simple"
+
+
+@frozen
+class Commit:
+    """An OffsetCommit of the watched partition."""
+
+    sender: Sender = Sender.MEMBER
+    tag: Tag = Tag.OLD
+    # Is the offset beyond the watched record?
+    beyond: bool = False
+    # It has a version before 9, which knows no member epochs.
+    unversioned: bool = False
+    # It comes from another member id than the record has.
+    other: bool = False
+    # Its append will fail.
+    fails: bool = False
+    # Since it was sent, the member was given the partition at an epoch that is newer (KIP-1251).
+    given: bool = False
+    # Ghosts: since it was sent, the member has not had the partition all the time by the
+    # coordinator's records, or has given it up.
+    former: bool = False
+    given_up: bool = False
+
+
+@frozen
+class Fetch:
+    """An OffsetFetch of the watched partition."""
+
+    sender: Sender = Sender.MEMBER
+    tag: Tag = Tag.OLD
+    other: bool = False
+
+
+@frozen
+class Told:
+    """The answer to a commit, or to a fetch."""
+
+    code: int = NONE
+    # Of a fetch that succeeds: is the committed offset beyond the watched record?
+    beyond: bool | None = None
+
+
 @frozen
 class Undo:
     """What a request whose append fails goes back to."""
@@ -115,6 +165,11 @@ class Link:
     # What the process subscribes to by name and by pattern, as its heartbeats have said since it
     # joined (only where there are patterns).
     wants: tuple[int, int] = (0, 0)
+    # A commit on a former connection; inside a step, a request about offsets, and its answer (only
+    # where there are offsets).
+    held: Commit | None = None
+    asked: Commit | Fetch | None = None
+    told: Told | None = None
     # It has a group.instance.id. It never changes.
     static: bool = False
     # Inside a step: the process has just died.
@@ -141,6 +196,7 @@ def retagged(link: Link, moved: bool) -> Link:
         back=sent(link.back),
         behind=tuple(map(sent, link.behind)),
         late=sent(link.late),
+        held=sent(link.held),
     )
 
 
@@ -161,7 +217,8 @@ def succeeded(link: Link) -> Link:
     late = link.late
     if late is not None and link.static:
         late = attrs.evolve(late, other=True)
-    return evolve(without_epoch(link), late=late)
+    held = None if link.held is None else attrs.evolve(link.held, other=True)
+    return evolve(without_epoch(link), late=late, held=held)
 
 
 def gone(link: Link) -> Link:

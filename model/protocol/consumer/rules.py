@@ -16,17 +16,19 @@ from groupcheck.model.protocol.consumer.client_faults import (
     SHARED_FAULT_RULES,
     leave_ghost,
 )
+from groupcheck.model.protocol.consumer.commits import OFFSET_REQUEST_RULES
 from groupcheck.model.protocol.consumer.heartbeats import REQUEST_RULES
 from groupcheck.model.protocol.consumer.java_member import JavaMember
 from groupcheck.model.protocol.consumer.java_rules import JAVA_RULES, java_hears
 from groupcheck.model.protocol.consumer.memory import REST, Core, Seat, State
 from groupcheck.model.protocol.consumer.messages import Link
+from groupcheck.model.protocol.consumer.offsets import offsets
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.targets import WALK_RULES
 from groupcheck.model.protocol.consumer.timers import LOAD_RULES, OTHER_RULES, TIMER_RULES
 
 COORDINATOR_RULES = (*TIMER_RULES, *OTHER_RULES, *WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
-COORDINATOR = frozenset(r.name for r in COORDINATOR_RULES)
+COORDINATOR = frozenset(r.name for r in (*COORDINATOR_RULES, *OFFSET_REQUEST_RULES))
 BY_THEMSELVES = (*TIMER_RULES, *OTHER_RULES)
 INSIDE = (*WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
 MEMBERS = (*BY_THEMSELVES, *CLIENT_RULES, *FAULT_RULES, leave_ghost, hear_answer, *INSIDE)
@@ -72,7 +74,7 @@ def spec(scope: ConsumerScope) -> Spec:
     }
     links = tuple(Link(static=i < scope.static_members) for i in range(scope.members))
     anybody = scope.requests == "anybody"
-    return Spec(
+    base = Spec(
         "consumer",
         slots,
         ANYBODY if anybody else JAVA if scope.java else MEMBERS,
@@ -81,3 +83,4 @@ def spec(scope: ConsumerScope) -> Spec:
         deadlock=not anybody,
         initial=[{"link": links}],
     )
+    return offsets(base) if scope.offsets else base

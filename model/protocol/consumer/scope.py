@@ -56,6 +56,10 @@ FAULTS: Mapping[str, str] = {
         " Kafka does not number heartbeats, so this breaks what it promises (K17, K18); it is not"
         " among any faults."
     ),
+    "delay_commit": (
+        "A commit is held up on a connection that the member gives up; it arrives later (with"
+        " offsets)."
+    ),
 }
 ASSIGNORS: Mapping[str, str] = {
     "any": "Every assignment is a choice that gives each partition to one subscriber of its topic.",
@@ -105,6 +109,11 @@ class ConsumerScope:
     assignment_epochs: bool = bound(
         False, "Is it kept which partitions a member was given at its epoch (KIP-1251)?", TRUTH
     )
+    offsets: bool = bound(
+        False,
+        "Are offsets of one partition committed and fetched? It implies assignment_epochs.",
+        TRUTH,
+    )
     interval: bool = bound(
         False, "Is there an assignment interval (Kafka 4.3 and newer)? Otherwise it is 0.", TRUTH
     )
@@ -125,7 +134,10 @@ class ConsumerScope:
         TRUTH,
     )
     auto_commit: bool = bound(
-        False, "enable.auto.commit of Java's members: a commit goes before a rebalance.", TRUTH
+        False,
+        "enable.auto.commit of Java's members, or of simple ones with offsets: a commit goes before"
+        " a rebalance.",
+        TRUTH,
     )
     callbacks: str = bound(
         "instant",
@@ -168,6 +180,14 @@ class ConsumerScope:
         "unsubscribe() returns when the member is fenced, although its callback has not run: it"
         " runs in a later poll, and ends the next subscription."
     )
+    k26: str = _finding(
+        "what a static member keeps while it is away counts as given at epoch 0, so a commit of"
+        " its from before the last owner counts again (KIP-1251, Kafka 4.3)."
+    )
+    k27: str = _finding(
+        "a commit with the epoch of its member's record counts, whether the member owns the"
+        " partition or not."
+    )
     kafka_20641: str = _finding("a static member that leaves while it revokes stays UNREVOKED.")
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
@@ -204,7 +224,15 @@ class ConsumerScope:
                 where="scope",
                 do="take requests=members, or leave out java",
             )
+        if self.java and self.offsets:
+            raise ScopeError(
+                "offsets are those of simple members",
+                where="scope",
+                do="leave out java, or offsets",
+            )
         for name in OF_JAVA:
+            if name == "auto_commit" and self.offsets:
+                continue
             if not self.java and getattr(self, name) not in (False, MENDED):
                 raise ScopeError(
                     f"{name} is about Java's members, and there are none",
@@ -234,6 +262,16 @@ class ConsumerScope:
     def java_release(self) -> JavaRelease:
         """How Java's member of this Kafka goes about it."""
         return java_release(self.kafka)
+
+    @property
+    def keeps_epochs(self) -> bool:
+        """Is it kept which partitions a member was given at its epoch?"""
+        return self.assignment_epochs or self.offsets
+
+    @property
+    def members_commit(self) -> bool:
+        """Are there members that commit?"""
+        return self.offsets and self.requests == "members"
 
     @property
     def listens(self) -> bool:

@@ -14,11 +14,17 @@ from groupcheck.model.protocol.classic.step_words import (
     partitions,
 )
 from groupcheck.model.protocol.codes import name_of
+from groupcheck.model.protocol.consumer.commits import NOT_STORED
 from groupcheck.model.protocol.consumer.heartbeats import REFUSED
 from groupcheck.model.protocol.consumer.messages import Tag
 from groupcheck.model.protocol.story import Lane, Line, Message, Note, Span, Story
 
 State = Mapping[str, Any]
+# Request about offsets -> why it is refused.
+OFFSET_REQUESTS: Mapping[str, tuple[str, ...]] = {
+    "offset_commit": (*NOT_STORED,),
+    "offset_fetch": ("unknown", "stale"),
+}
 # Outcome -> what the member does, or the coordinator where {who} stands in the words.
 DOES: Mapping[str, str] = {
     "subscribe_all": "subscribes to all topics",
@@ -44,6 +50,15 @@ DOES: Mapping[str, str] = {
     "late_heartbeat:handled": "is heard over a former connection",
     "late_heartbeat:dropped": "is heard over a former connection, to no effect",
     "change_subscription": "subscribes to other topics",
+    "fetch_position": "asks where to begin in {watched}",
+    "process_watched_record": "processes the watched record of {watched}",
+    "commit_position": "commits its position in {watched}",
+    "delay_commit": "commits its position in {watched}; that is held up, and it connects again",
+    "late_commit": "is heard over a former connection",
+    "anybody_commits:request": "sends some commit",
+    "anybody_commits:failing": "sends some commit whose append fails",
+    "anybody_fetches": "asks what is committed",
+    "anybody_holds_up": "sends a commit that is held up",
     "anybody_sends:request": "sends some heartbeat",
     "anybody_sends:failing": "sends some heartbeat whose append fails",
     "session_timeout:removed": "hears nothing from {who} and removes it",
@@ -89,12 +104,23 @@ HANDLES: Mapping[str, str] = {
     "leave_consumer_group:left": "removes {who}",
     "leave_consumer_group:parked": "keeps the place of {who}",
     "leave_consumer_group:failed": "answers 15 COORDINATOR_NOT_AVAILABLE",
+    "offset_commit:accepted": "stores the offset of {who}",
+    "offset_commit:by_partition": "stores the offset of {who}, whose epoch has grown since",
+    "offset_commit:simple": "stores an offset for a client that is no member",
+    "offset_fetch:found": "tells {who} what is committed",
+    "offset_fetch:simple": "tells a client that is no member what is committed",
+    "offset_fetch:absent": "knows no such group, and of no offset",
     "target_written": "has a new target",
     "resolve_pattern": "knows which topics the pattern of {who} means",
     **{
         f"{rule}:{why}": f"answers {name_of(code)}"
         for rule in ("consumer_heartbeat", "leave_consumer_group")
         for why, code in REFUSED.items()
+    },
+    **{
+        f"{rule}:{why}": f"answers {name_of(NOT_STORED[why])}"
+        for rule, whys in OFFSET_REQUESTS.items()
+        for why in whys
     },
 }
 # What follows by itself, or is said by another outcome of the step.
@@ -103,7 +129,8 @@ SILENT = frozenset(
     begin_errand read_member read_ghosts compute_target give_target give_ghosts load_member
     load_ghosts timers_restarted consumer_heartbeat:accepted reconcile_member:kept hear_answer:well
     hear_answer:unavailable leave_ghost nobody_hears java_hears:well java_hears:ignored
-    java_hears:unavailable java_hears:left
+    java_hears:unavailable java_hears:left hear_of_offsets position_is_lost
+    nobody_hears_of_offsets
     """.split()
 )
 HEARS: Mapping[str, str] = {
@@ -134,8 +161,14 @@ FAULTS = (
 )
 LOST = ("lose_heartbeat",)
 HEARTBEATS = ("send_consumer_heartbeat", "java_heartbeat")
-HANDLERS = ("consumer_heartbeat", "leave_consumer_group")
-LAST_WORDS = ("consumer_heartbeat", "leave_consumer_group", "reconcile_member")
+# Rule that handles a request -> what is sent.
+HANDLERS: Mapping[str, str] = {
+    "consumer_heartbeat": "heartbeat",
+    "leave_consumer_group": "heartbeat",
+    "offset_commit": "OffsetCommit",
+    "offset_fetch": "OffsetFetch",
+}
+LAST_WORDS = (*HANDLERS, "reconcile_member")
 
 
 def tell(step: Step, before: State, after: State) -> str:
@@ -165,6 +198,7 @@ def _does(firing: Firing, after: State) -> str:
         calls=called.calls.value if called else "",
         called=partitions(called.partitions) if called else "",
         how=_how(client, after["core"].topics),
+        watched=partitions(after["offsets"].bit) if "offsets" in after else "",
     )
 
 
@@ -238,13 +272,18 @@ def _events(number: int, step: Step, lane: str) -> Iterator[Message | Note]:
         yield Message(number, lane, COORDINATOR, "heartbeat", lost=True)
     elif rule == "delay_heartbeat":
         yield Message(number, lane, COORDINATOR, "heartbeat, held up")
+    elif rule == "delay_commit":
+        yield Message(number, lane, COORDINATOR, "OffsetCommit, held up")
     elif not handled or rule in (*TIMERS, *FAULTS):
         yield Note(number, lane, rule.replace("_", " "), _kind(rule))
     for firing in handled:
-        if rule not in ("late_heartbeat", "request_arrives"):
-            yield Message(number, member(firing.me), COORDINATOR, "heartbeat")
+        if rule not in ("late_heartbeat", "late_commit", "request_arrives"):
+            sent = HANDLERS[firing.name.partition(":")[0]]
+            yield Message(number, member(firing.me), COORDINATOR, sent)
     answers = [f for f in step.urgent if f.name.partition(":")[0] in LAST_WORDS]
-    heard = any(f.name.startswith(("hear_answer", "java_hears")) for f in step.urgent)
+    heard = rule != "late_commit" and any(
+        f.name.startswith(("hear_answer", "hear_of_offsets", "java_hears")) for f in step.urgent
+    )
     if answers and answers[-1].me is not None:
         yield Message(
             number, COORDINATOR, member(answers[-1].me), _code(answers[-1]), lost=not heard
@@ -257,7 +296,8 @@ def _kind(rule: str) -> Literal["event", "timer", "fault"]:
 
 def _code(firing: Firing) -> str:
     label = firing.name.partition(":")[2]
-    return name_of(15 if label == "failed" else REFUSED.get(label, 0))
+    refused = NOT_STORED if firing.name.startswith("offset_") else REFUSED
+    return name_of(15 if label == "failed" else refused.get(label, 0))
 
 
 def _held(states: list[dict[str, Any]], i: int) -> Iterator[Span]:

@@ -24,6 +24,7 @@ SMALL = {
     "new partition": None,
     "static member": 700,
     "patterns": 240,
+    "offsets": 300,
     "named assignors": 160,
 }
 VERSIONS = ("4.3.1", "4.0.0")

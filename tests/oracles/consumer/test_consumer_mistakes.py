@@ -32,6 +32,8 @@ ASKED = {
     "static member": 1_200,
     "new partition": 247,
     "one member": 2_000,
+    "offsets": 600,
+    "offsets of one member": 3_000,
     "interval": 400,
     "topics in an interval": 1_000,
     "two members": 3_000,
