@@ -19,6 +19,7 @@ from groupcheck.traces.broker.follow_lines import LineFollower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
 from groupcheck.traces.findings.anomalies import find_anomalies
 from groupcheck.traces.findings.findings import Findings, RefusedRequests, Window
+from groupcheck.traces.findings.held_back import held_back
 from groupcheck.traces.findings.report import Anomaly, GroupReport, UnexplainedLine
 from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.lines.sequences import Wrong
@@ -279,7 +280,7 @@ class Trail:
             doubts, [u for u in judged if not u.assumed], unexplained, assumed
         )
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
-        found = find_anomalies(self.timeline) if protocol == "classic" else ()
+        found = (find_anomalies if protocol == "classic" else held_back)(self.timeline)
         anomalies = (*_of_refusals(judged), *self.anomalies, *found)
         return GroupReport(
             self.group,

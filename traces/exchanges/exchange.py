@@ -122,3 +122,7 @@ class EpochExchange(Exchange):
     protocol: str
     epoch: int
     to_epoch: int | None = None
+    # The partitions that the member says it has; None if it says nothing.
+    owned: frozenset[str] | None = None
+    # Its assignment in the answer; None if the answer repeats none.
+    assigned: frozenset[str] | None = None

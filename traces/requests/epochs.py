@@ -31,58 +31,92 @@ LEAVES, AWAY = -1, -2
 
 
 @define
+class _Member:
+    """What is known of a member."""
+
+    # The epoch that it was told last.
+    epoch: int
+    # The partitions that it said it has, and those of its last assignment.
+    has: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
+
+    def news(self, e: EpochExchange) -> tuple[frozenset[str], frozenset[str]] | None:
+        """What it has from now on, and what it has to give up; None if that is as before."""
+        was = self.told, self.has - self.told
+        self.has = self.has if e.owned is None else e.owned
+        self.told = self.told if e.assigned is None else e.assigned
+        now = self.told, self.has - self.told
+        return None if now == was else now
+
+
+@define
 class EpochTrail:
     """One group's members and epochs, as its requests tell them."""
 
     # Takes each event.
     tell: Callable[[OtherProtocol], None]
     protocol: str = "consumer"
-    # Member -> the epoch that it was told last.
-    _epochs: dict[str, int] = Factory(dict)
+    _members: dict[str, _Member] = Factory(dict)
     _highest: int = 0
 
     def observe(self, e: Exchange) -> None:
         for what, member, epoch in self._news(e):
             self._event(e, what, member, epoch)
+        known = self._members.get(e.member)
+        if known is not None and isinstance(e, EpochExchange) and e.code == NONE:
+            news = known.news(e) if self.protocol == "consumer" else None
+            if news is not None:
+                self._event(e, "assignment", e.member, known.epoch, *news)
 
     def _news(self, e: Exchange) -> Iterator[tuple[str, str, int | None]]:
         """The news in an exchange: event, member and epoch."""
         if isinstance(e, LeaveExchange):
             for leaver in e.leavers:
-                if leaver.code == NONE and self._epochs.pop(leaver.member, None) is not None:
+                if leaver.code == NONE and self._members.pop(leaver.member, None) is not None:
                     yield "left", leaver.member, None
             return
         member = e.response_member if isinstance(e, JoinExchange) else e.member
-        if e.code in _FENCED and self._epochs.pop(member, None) is not None:
+        if e.code in _FENCED and self._members.pop(member, None) is not None:
             yield "fenced", member, None
         if e.code != NONE or not member:
             return
         if isinstance(e, EpochExchange) and e.epoch in (LEAVES, AWAY):
-            self._epochs.pop(member, None)
+            self._members.pop(member, None)
             yield "left" if e.epoch == LEAVES else "away", member, None
         elif isinstance(e, EpochExchange):
             yield from self._reached(member, e.to_epoch)
         elif isinstance(e, JoinExchange):
             yield from self._reached(member, e.to_generation)
-        elif isinstance(e, SyncExchange | HeartbeatExchange) and member in self._epochs:
+        elif isinstance(e, SyncExchange | HeartbeatExchange) and member in self._members:
             yield from self._reached(member, e.generation)
 
     def _reached(self, member: str, epoch: int | None) -> Iterator[tuple[str, str, int | None]]:
         if epoch is None or epoch <= 0:
             return
-        known = self._epochs.get(member)
+        known = self._members.get(member)
+        before = known.epoch if known is not None else None
         if known is None:
-            if len(self._epochs) >= MEMBERS_KEPT:
+            if len(self._members) >= MEMBERS_KEPT:
                 return
+            self._members[member] = _Member(epoch)
             yield "joined", member, None
-        self._epochs[member] = epoch
+        else:
+            known.epoch = epoch
         if epoch > self._highest:
             self._highest = epoch
             yield "epoch", "", epoch
-        if known != epoch:
+        if before != epoch:
             yield "assignment", member, epoch
 
-    def _event(self, e: Exchange, what: str, member: str, epoch: int | None) -> None:
+    def _event(
+        self,
+        e: Exchange,
+        what: str,
+        member: str,
+        epoch: int | None,
+        owns: frozenset[str] | None = None,
+        revoking: frozenset[str] = frozenset(),
+    ) -> None:
         place: dict[str, Any] = {"line": e.line, "time": e.answered, "group": e.group}
         self.tell(
             OtherProtocol(
@@ -92,5 +126,7 @@ class EpochTrail:
                 member=member or None,
                 epoch=epoch,
                 detail="STABLE" if what == "assignment" else None,
+                owns=owns,
+                revoking=revoking,
             )
         )

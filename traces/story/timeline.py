@@ -229,8 +229,13 @@ class Timeline:
         """The coordinator stopped or started: the round that it was in will not end here."""
         if self.open is not None:
             self.open.outcome = "lost"
+        self.forget_partitions()
         self._joined_up(event)
         self._settled(event)
+
+    def forget_partitions(self) -> None:
+        """Lines may be missing: who has which partitions of a consumer group is not known."""
+        self._story.handovers.forget()
 
     def _joined_up(self, event: Event) -> None:
         if self._preparing_since is not None:
