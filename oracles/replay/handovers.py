@@ -41,10 +41,15 @@ def _cells(x: Round, h: Handover, room: int | None) -> Cells:
         short(h.source, room),
         "nobody" if h.dropped else short(h.heir, room) if h.heir else "?",
         show_time(h.since.time)[-12:],
-        _after(h, h.asked, ""),
+        "" if h.asked == h.since else _after(h, h.asked, ""),
         gave,
-        _after(h, h.taken, "not yet" if h.waits and not h.dropped else ""),
+        _after(h, h.taken, "not yet" if _waits(h) and not h.dropped else ""),
     )
+
+
+def _waits(h: Handover) -> bool:
+    """Is it known that somebody still waits? Of one member's log alone it is not."""
+    return h.waits and (h.released is None or bool(h.heir))
 
 
 def _after(h: Handover, at: Moment | None, never: str) -> str:
@@ -77,7 +82,7 @@ def handover_documents(x: Round) -> list[member_types.Handover]:
             held_ms=h.held_ms,
             released_by=h.how or None,
             taken_after_ms=elapsed(h.since, h.taken),
-            waits=h.waits,
+            waits=_waits(h),
         )
         for h in together(x.handovers)
     ]

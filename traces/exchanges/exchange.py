@@ -126,3 +126,5 @@ class EpochExchange(Exchange):
     owned: frozenset[str] | None = None
     # Its assignment in the answer; None if the answer repeats none.
     assigned: frozenset[str] | None = None
+    # The interval for heartbeats in the answer, in ms; 0 if it has none.
+    interval_ms: int = 0

@@ -2,7 +2,8 @@
 has, so that both kinds of logs have one timeline.
 
 Classic members of such a group (KIP-848's online upgrade) are members like the others; the
-generation of their answers is the epoch. That a member expired shows in no request.
+generation of their answers is the epoch. That a member expired shows in no request, but another one
+is given partitions that a silent one has not given up.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 from attrs import Factory, define
 
-from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
+from groupcheck.model.protocol.codes import FENCED_MEMBER_EPOCH, NONE, UNKNOWN_MEMBER_ID
+from groupcheck.traces.exchanges.epoch_shares import AWAY, LEAVES, EpochShare
 from groupcheck.traces.exchanges.exchange import (
     EpochExchange,
     Exchange,
@@ -24,10 +26,8 @@ from groupcheck.traces.exchanges.exchange import (
 from groupcheck.traces.story.events import OtherProtocol
 
 MEMBERS_KEPT = 20_000
-FENCED_MEMBER_EPOCH = 110
 _FENCED = frozenset({UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH})
-LEAVES, AWAY = -1, -2
-"""The epochs with which a member leaves, and with which a static member goes away for a while."""
+SILENT_BEATS = 2
 
 
 @define
@@ -36,17 +36,10 @@ class _Member:
 
     # The epoch that it was told last.
     epoch: int
-    # The partitions that it said it has, and those of its last assignment.
-    has: frozenset[str] = frozenset()
-    told: frozenset[str] = frozenset()
-
-    def news(self, e: EpochExchange) -> tuple[frozenset[str], frozenset[str]] | None:
-        """What it has from now on, and what it has to give up; None if that is as before."""
-        was = self.told, self.has - self.told
-        self.has = self.has if e.owned is None else e.owned
-        self.told = self.told if e.assigned is None else e.assigned
-        now = self.told, self.has - self.told
-        return None if now == was else now
+    share: EpochShare = Factory(EpochShare)
+    # Its last heartbeat was answered, in ms since 1970; and the interval that it was told.
+    heard: float = 0.0
+    interval_ms: int = 0
 
 
 @define
@@ -60,13 +53,28 @@ class EpochTrail:
     _highest: int = 0
 
     def observe(self, e: Exchange) -> None:
+        modern = isinstance(e, EpochExchange) and e.code == NONE and self.protocol == "consumer"
+        if modern and isinstance(e, EpochExchange):
+            self._silent(e)
         for what, member, epoch in self._news(e):
             self._event(e, what, member, epoch)
         known = self._members.get(e.member)
-        if known is not None and isinstance(e, EpochExchange) and e.code == NONE:
-            news = known.news(e) if self.protocol == "consumer" else None
-            if news is not None:
-                self._event(e, "assignment", e.member, known.epoch, *news)
+        if known is not None and modern and isinstance(e, EpochExchange):
+            known.heard, known.interval_ms = e.given, e.interval_ms or known.interval_ms
+            if known.share.observe(e):
+                mine = known.share
+                self._event(e, "assignment", e.member, known.epoch, mine.told, mine.revoking)
+
+    def _silent(self, e: EpochExchange) -> None:
+        """Members that lost partitions to this one, did not give them up, and have been silent for
+        longer than heartbeats take: the coordinator has removed them.
+        """
+        for id, m in [*self._members.items()] if e.assigned else ():
+            silent = m.interval_ms and e.began - m.heard > SILENT_BEATS * m.interval_ms
+            if id != e.member and silent and not m.share.all.isdisjoint(e.assigned or ()):
+                del self._members[id]
+                begins = (e.to_epoch or 0) > self._highest
+                self._event(e, "gone" if begins else "found gone", id, None)
 
     def _news(self, e: Exchange) -> Iterator[tuple[str, str, int | None]]:
         """The news in an exchange: event, member and epoch."""

@@ -348,6 +348,7 @@ def _epochs(protocol: str) -> Callable[[Fields, Fields, Fields], tuple[Exchange,
                 to_epoch=_int(response, "memberEpoch") if "memberEpoch" in response else None,
                 owned=_partitions(request),
                 assigned=_partitions(response.get("assignment")),
+                interval_ms=max(0, _int(response, "heartbeatIntervalMs", 0)),
             ),
         )
 

@@ -25,7 +25,7 @@ _CAUSES = {
     "configuration": RebalanceCause.METADATA_CHANGE,
     "topology": RebalanceCause.METADATA_CHANGE,
 }
-_WENT = {"left": "left", "fenced": "expired", "gone": "gone"}
+_WENT = {"left": "left", "fenced": "expired", "gone": "gone", "found gone": "gone"}
 FIRST_EPOCH = 2
 """The first epoch of a new group is 2 (1 in some versions)."""
 
@@ -90,7 +90,7 @@ class EpochStory:
             self.members[member] = None
             if what == "rejoined" and old:
                 self.members.pop(old, None)
-        elif what in ("left", "fenced", "gone"):
+        elif what in _WENT:
             self.members.pop(member, None)
 
     def _bumped(self, event: OtherProtocol, current: Round | None) -> Round:

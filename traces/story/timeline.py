@@ -430,8 +430,8 @@ class Timeline:
             self.counts["joined"] += 1
             if event.what == "rejoined" and event.detail:
                 self._gone(event.detail, event, "replaced")
-        elif event.what in ("left", "fenced", "away", "gone"):
-            how = "expired" if event.what == "fenced" else event.what
+        elif event.what in ("left", "fenced", "away", "gone", "found gone"):
+            how = {"fenced": "expired", "found gone": "gone"}.get(event.what, event.what)
             self._gone(id, event, how)
             self.counts[how] += 1
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.oracles.replay.answers import Answer
+from groupcheck.oracles.replay.handovers import handover_documents
 from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.broker.assignments import held, shares
 from groupcheck.traces.findings.report import GroupReport
@@ -50,6 +51,40 @@ def test_a_dump_shows_a_member_that_held_partitions_back() -> None:
     (back,) = [a for a in g.anomalies if a.kind == "partitions_held_back"]
     assert "held 2 partitions" in back.text and "for 20.0 s" in back.text
     assert g.timeline.rounds[1].waited_for == "gave its partitions up last"
+
+
+def test_requests_tell_who_owned_a_partition_in_turn() -> None:
+    (g,) = replay_file(str(DATA / "requests/live-kip848.log.gz")).groups
+    assert g.requests is not None
+    owned = [s for s in g.requests.spans.kept if any(p.endswith("-5") for p in s.partitions)]
+    assert [s.client for s in owned] == ["a", "b", "c", "c", "c"]
+    assert owned[0].until is not None and owned[0].until <= owned[1].since
+    assert g.timeline.members[B].gone == "gone"  # it was killed
+    (away,) = g.findings.absences
+    assert (away.member, away.kind) == (B, "dead")
+
+
+def test_clients_logs_tell_what_members_gave_up_when() -> None:
+    logs = [DATA / f"clients/live-java_kip848.{name}.log.gz" for name in "abc"]
+    (found,) = replay(logs).answers
+    told = [
+        (x.to_generation, h.source, h.heir, h.partitions)
+        for x in found.story.timeline.rounds
+        for h in together(x.handovers)
+    ]
+    assert told[0] == (3, "a", "b", ("orders-3", "orders-4", "orders-5"))
+    assert sorted(told[1:]) == [(4, "a", "c", ("orders-2",)), (4, "b", "c", ("orders-5",))]
+    (first,) = together(found.story.timeline.rounds[1].handovers)
+    # By the recording's own notes: revoked at ...541,219, assigned at ...541,550.
+    assert first.released is not None and abs((first.released.time or 0) - 1795247541219) < 50
+    assert first.taken is not None and abs((first.taken.time or 0) - 1795247541550) < 50
+
+
+def test_one_clients_log_does_not_tell_who_took_what_it_gave_up() -> None:
+    (found,) = replay([DATA / "clients/live-java_kip848.a.log.gz"]).answers
+    (first,) = together(found.story.timeline.rounds[1].handovers)
+    assert (first.heir, first.taken) == ("", None)
+    assert handover_documents(found.story.timeline.rounds[1])[0].waits is False
 
 
 def line(time: str, text: str) -> str:
