@@ -62,8 +62,13 @@ class ConsumerSteps:
     _bits: dict[str, int] = Factory(dict)
     # Partition number -> name.
     _named: list[str] = Factory(list)
-    # Member -> its record; None for one that is not known.
-    _known: dict[str, Step | None] = Factory(dict)
+    # Member -> its record; and the members of which it is not known.
+    _known: dict[str, Step] = Factory(dict)
+    _unknown: set[str] = Factory(set)
+    # What any member has.
+    _held: int = 0
+    # Are the records of all members of the target known? None: not looked at since a change.
+    _covered: bool | None = None
     # The epoch of the last target assignment, and each member's share of it.
     _target: tuple[int, dict[str, int]] | None = None
     # Members whose subscription a line has just changed.
@@ -73,14 +78,14 @@ class ConsumerSteps:
         """Takes an event; tells what is wrong with the step that it shows."""
         member = event.member or ""
         if event.what == "target":
-            self._target = None
+            self._target, self._covered = None, None
             if event.shares is not None and event.epoch is not None:
                 shares = {id: self._mask(some) for id, some in event.shares.items()}
                 self._target = event.epoch, shares
-        elif event.what == "joined" and len(self._known) < MEMBERS_KEPT:
-            self._known[member] = Step(event.line, 0, MemberState.STABLE, 0, 0)
+        elif event.what == "joined":
+            self._record(member, Step(event.line, 0, MemberState.STABLE, 0, 0))
         elif event.what in ("left", "fenced"):
-            self._known.pop(member, None)
+            self._drop(member)
         elif event.what in ("rejoined", "away"):
             self.forget()
         elif event.what == "subscription":
@@ -91,9 +96,25 @@ class ConsumerSteps:
 
     def forget(self) -> None:
         """Lines may be missing: nothing is known of any member."""
-        self._known = dict.fromkeys(self._known)
-        self._target = None
+        self._unknown |= self._known.keys()
+        self._known, self._held, self._target, self._covered = {}, 0, None, None
         self._changed.clear()
+
+    def _record(self, member: str, after: Step) -> None:
+        before, covered = self._known.get(member), self._covered
+        if before is None and len(self._known) >= MEMBERS_KEPT:
+            return
+        self._drop(member)
+        self._known[member] = after
+        self._held |= after.owned
+        self._covered = covered if before is not None else None
+
+    def _drop(self, member: str) -> None:
+        self._unknown.discard(member)
+        before = self._known.pop(member, None)
+        if before is not None:
+            self._held &= ~before.owned
+            self._covered = None
 
     def _mask(self, partitions: Iterable[str]) -> int:
         mask = 0
@@ -112,38 +133,36 @@ class ConsumerSteps:
         fresh = member not in self._changed
         self._changed.discard(member)
         if event.owns is None or event.epoch is None or state is None:
-            self._known[member] = None
+            self._drop(member)
+            self._unknown.add(member)
             return None
         assigned, revoking = self._mask(event.owns), self._mask(event.revoking)
         after = Step(event.line, event.epoch, state, assigned, revoking)
         before, wrong = self._known.get(member), None
         if before is not None and (fresh or not before.epoch) and self._sure():
             wrong = self._judge(member, before, after)
-        if member in self._known or len(self._known) < MEMBERS_KEPT:
-            self._known[member] = after
+        self._record(member, after)
         return wrong
 
     def _sure(self) -> bool:
         """Is everything known on which a step depends?"""
-        if self._target is None or None in self._known.values():
+        if self._target is None or self._unknown:
             return False
-        return self._target[1].keys() <= self._known.keys()
+        if self._covered is None:
+            self._covered = self._target[1].keys() <= self._known.keys()
+        return self._covered
 
     def _judge(self, member: str, before: Step, after: Step) -> WrongStep | None:
         assert self._target is not None
         self.judged += 1
         epoch, shares = self._target
-        held = 0
-        for record in self._known.values():
-            held |= record.owned if record is not None else 0
-        allowed = [*self._allowed(before, epoch, shares.get(member, 0), held)]
+        allowed = [*self._allowed(before, epoch, shares.get(member, 0), self._held)]
         if any(_fits(seat, after, epoch) for seat in allowed):
             return None
-        for other, record in self._known.items():
-            if record is None or other == member:
-                continue
+        taken = self._held & after.assigned & ~before.owned
+        for other, record in self._known.items() if taken else ():
             both = record.owned & after.assigned & ~before.owned
-            if both:
+            if both and other != member:
                 why = f"{member} is given {self._names(both)}, which {other} still has"
                 return WrongStep(f"{why} (line {record.line})", self._told(allowed))
         why = f"{member} goes from {self._shown(before)} to {self._shown(after)}"
@@ -163,7 +182,12 @@ class ConsumerSteps:
                 yield reconciled(seat, owned, held, False, release)
 
     def _names(self, mask: int) -> str:
-        return some_of([p for k, p in enumerate(self._named) if mask >> k & 1], NAMED) or "nothing"
+        found = []
+        while mask:
+            lowest = mask & -mask
+            found.append(self._named[lowest.bit_length() - 1])
+            mask ^= lowest
+        return some_of(sorted(found), NAMED) or "nothing"
 
     def _shown(self, step: Step | Seat) -> str:
         back = f", giving up {self._names(step.revoking)}" if step.revoking else ""
