@@ -10,7 +10,6 @@ from groupcheck.traces.story.handovers import together
 from groupcheck.traces.story.moments import ACKNOWLEDGED, Handover, Moment, elapsed
 from groupcheck.traces.story.timeline import Timeline
 
-HELD_BACK = "partitions_held_back"
 HELD_MS = 10_000
 """A member is told with its next heartbeat (group.consumer.heartbeat.interval.ms, 5 s), and gives
 partitions up as soon as its callback and its commit are over.
@@ -46,4 +45,4 @@ def _held(h: Handover, end: Moment | None) -> Anomaly | None:
         f" away; {heard}); {waits}"
     )
     lines = tuple(at.line for at in (h.since, h.asked, h.released) if at is not None and at.line)
-    return Anomaly(HELD_BACK, h.since.line, text, (), h.since.time, until.time, lines)
+    return Anomaly("partitions_held_back", h.since.line, text, (), h.since.time, until.time, lines)
