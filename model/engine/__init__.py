@@ -36,7 +36,7 @@ from groupcheck.model.engine.refinement import Refinement, refines
 from groupcheck.model.engine.rule import Rule, rule, urgent
 from groupcheck.model.engine.slot import AnyOf, Slot, any_of, array, single
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.values import but
+from groupcheck.model.engine.values import evolve
 from groupcheck.model.engine.verdict import (
     Firing,
     Limits,
@@ -76,10 +76,10 @@ __all__ = [
     "always_possible",
     "any_of",
     "array",
-    "but",
     "constraint",
     "end",
     "eventually",
+    "evolve",
     "goal",
     "infinitely_often",
     "invariant",

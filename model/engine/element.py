@@ -18,7 +18,7 @@ from attrs import frozen
 
 from groupcheck.model.engine.errors import AsymmetryError, shown
 from groupcheck.model.engine.pools import is_value
-from groupcheck.model.engine.values import but
+from groupcheck.model.engine.values import evolve
 
 _LEAVES = (int, bool, float, complex, str, bytes, range, type, type(None))
 
@@ -112,7 +112,7 @@ def _made_of_fields(value: Any, change: Callable[[Any], Any]) -> Any:
     if not changes:
         return value
     made = {f.name for f in attrs.fields(type(value)) if f.init}
-    new = but(value, **{name: part for name, part in changes.items() if name in made})
+    new = evolve(value, **{name: part for name, part in changes.items() if name in made})
     if any(getattr(new, name) != part for name, part in then.items()):
         raise AsymmetryError(f"{shown(value)} is not the same {type(value).__name__} if made again")
     return new

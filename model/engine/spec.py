@@ -8,7 +8,7 @@ and write:
     @rule
     def vote(me, manager, network):
         if manager.phase == WORKING:
-            yield but(manager, phase=PREPARED), but(network, prepared=network.prepared | {me})
+            yield evolve(manager, phase=PREPARED), evolve(network, prepared=network.prepared | {me})
 
 - A parameter names a slot; for an array it is the element of the rule's own index. `me` is that
   index, `scope` the spec's scope. The parameters stand in this order: indexes, slots, scope.
@@ -72,7 +72,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, field, frozen
+import attrs
+from attrs import field, frozen
 
 from groupcheck.model.engine.errors import SpecError
 from groupcheck.model.engine.fitting import fit
@@ -106,7 +107,7 @@ def _of_kind(kind: str, p: Any) -> Any:
     """A predicate as what it is given as, whatever it was decorated as: one that is an invariant
     and a goal of a spec stands for two, which nothing mistakes for each other.
     """
-    return evolve(p, kind=kind) if isinstance(p, Predicate) and p.kind != kind else p
+    return attrs.evolve(p, kind=kind) if isinstance(p, Predicate) and p.kind != kind else p
 
 
 @frozen
@@ -173,7 +174,7 @@ class Spec:
         missing = set(new) - {r.name for r in self.rules}
         if missing:
             raise SpecError(f"there is no rule {min(missing)!r} to replace", where=self.name)
-        return evolve(self, rules=tuple(new.get(r.name, r) for r in self.rules))
+        return attrs.evolve(self, rules=tuple(new.get(r.name, r) for r in self.rules))
 
     def only(self, invariants: Sequence[str]) -> Spec:
         """The same spec with these invariants and refinements alone; and where some of the names
@@ -186,7 +187,7 @@ class Spec:
                 raise SpecError(
                     f"no invariant {name!r} in {self.name}", do=f"one of {', '.join(there)}"
                 )
-        return evolve(
+        return attrs.evolve(
             self,
             invariants=tuple(p for p in self.invariants if p.name in invariants),
             refinements=tuple(r for r in self.refinements if r.name in invariants),

@@ -1,6 +1,6 @@
 """Frozen values with some fields changed.
 
-`but` remembers what it made of a value, because most results are made again. It does so only for
+`evolve` remembers what it made of a value, because most results are made again. It does so only for
 frozen attrs classes that are no more than their fields, in bounded memory, and pauses where fewer
 than half of the results come again. Equal values count as one (1 and True), as they do in slots.
 """
@@ -82,7 +82,7 @@ class _Replacer:
 _replacers: dict[tuple[Any, ...], _Replacer] = {}
 
 
-def but(value: T, /, **changes: Any) -> T:
+def evolve(value: T, /, **changes: Any) -> T:
     """The same value with some fields changed: `attrs.evolve` for values without converters, as one
     generated constructor call.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.async_server import coordinator, failover, rounds, timers
 from groupcheck.model.protocol.async_server.plans import sticky
@@ -54,10 +54,10 @@ def _plans_anew(rule: Rule) -> Rule:
                 yield after, rest
                 continue
             deals = {
-                but(after.errands[0], chosen=tuple(sorted(zip(owned, shares, strict=True))))
+                evolve(after.errands[0], chosen=tuple(sorted(zip(owned, shares, strict=True))))
                 for shares in sticky([0] * len(owned), scope.partition_count)
             }
-            yield but(after, errands=tuple(sorted(deals, key=_chosen))), rest
+            yield evolve(after, errands=tuple(sorted(deals, key=_chosen))), rest
 
     return rewritten(rule, call)
 
@@ -69,7 +69,7 @@ def _chosen(errand: Deal) -> Any:
 def _forgets_parked(rule: Rule) -> Rule:
     def call(walk: Any, seats: Any, scope: Any) -> Iterator[Any]:
         for after, asked in rule.call(walk, seats, scope):
-            yield after, but(asked, ids=tuple([(id, but(s, join=False)) for id, s in asked]))
+            yield after, evolve(asked, ids=tuple([(id, evolve(s, join=False)) for id, s in asked]))
 
     return rewritten(rule, call)
 
@@ -77,7 +77,7 @@ def _forgets_parked(rule: Rule) -> Rule:
 def _answers_nobody(rule: Rule) -> Rule:
     def call(core: Any, seats: Any, link: Any, scope: Any) -> Iterator[Any]:
         for label, after, *rest in rule.call(core, seats, link, scope):
-            yield label, but(after, errands=()) if label == "rejoined" else after, *rest
+            yield label, evolve(after, errands=()) if label == "rejoined" else after, *rest
 
     return rewritten(rule, call)
 
@@ -85,7 +85,7 @@ def _answers_nobody(rule: Rule) -> Rule:
 def _still_awaits(rule: Rule) -> Rule:
     def call(core: Any, seats: Any, link: Any, scope: Any) -> Iterator[Any]:
         for label, after, *rest in rule.call(core, seats, link, scope):
-            waits = but(after, missing=core.missing, errands=())
+            waits = evolve(after, missing=core.missing, errands=())
             yield label, waits if label == "parked" else after, *rest
 
     return rewritten(rule, call)

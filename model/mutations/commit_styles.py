@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import Calls, commit_answer, send_join
@@ -19,7 +19,7 @@ def _gives_up(rule: Rule) -> Rule:
     def change(
         before: dict[str, Any], label: str, after: dict[str, Any], scope: Any
     ) -> dict[str, Any]:
-        done = but(after["client"], calls=Calls.NOTHING, dirty=False)
+        done = evolve(after["client"], calls=Calls.NOTHING, dirty=False)
         return {**after, "client": done} if label == "retry" else after
 
     return extended(rule, change)
@@ -31,11 +31,11 @@ def _joins(rule: Rule) -> Rule:
 
     def call(*args: Any) -> Iterator[Any]:
         client = args[taken]
-        unaware = but(client, calls=Calls.NOTHING, dirty=False)
+        unaware = evolve(client, calls=Calls.NOTHING, dirty=False)
         for outcome in rule.call(*args[:taken], unaware, *args[taken + 1 :]):
             after = outcome[given]
             dirty = client.dirty and after.position == client.position  # what it gives up is clean
-            after = but(after, calls=client.calls, dirty=dirty)
+            after = evolve(after, calls=client.calls, dirty=dirty)
             yield (*outcome[:given], after, *outcome[given + 1 :])
 
     return rewritten(rule, call)
@@ -46,7 +46,7 @@ def _closes(rule: Rule) -> Rule:
     taken = len(rule.takes) + rule.slots.index("client")
 
     def call(*args: Any) -> Iterator[Any]:
-        clean = but(args[taken], dirty=False)
+        clean = evolve(args[taken], dirty=False)
         yield from rule.call(*args[:taken], clean, *args[taken + 1 :])
 
     return rewritten(rule, call)

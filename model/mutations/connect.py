@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import evolve
+import attrs
 
 from groupcheck.model.assignors.connect import Release
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client
 from groupcheck.model.protocol.classic.group import Errand, Walk
@@ -64,13 +64,13 @@ def _goes_on(before: Mapping[str, Any], label: str, after: After) -> After:
     if not unresolved:
         return after
     runs = after["worker"].runs | before["worker"].runs
-    return {**after, "worker": but(after["worker"], runs=runs)}
+    return {**after, "worker": evolve(after["worker"], runs=runs)}
 
 
 def _stays(before: Mapping[str, Any], label: str, after: After) -> After:
     told = before["link"].answer.told
     only = told.stops and label == "assigned"
-    return {**after, "client": but(after["client"], rejoin=False)} if only else after
+    return {**after, "client": evolve(after["client"], rejoin=False)} if only else after
 
 
 _STOPPED = -1  # the delay of a worker that has stopped by itself, and believes to run what it ran
@@ -79,12 +79,12 @@ _STOPPED = -1  # the delay of a worker that has stopped by itself, and believes 
 def _starts_nothing(before: Mapping[str, Any], label: str, after: After) -> After:
     if before["worker"].delay != _STOPPED:
         return after
-    return {**after, "worker": but(after["worker"], runs=before["worker"].runs)}
+    return {**after, "worker": evolve(after["worker"], runs=before["worker"].runs)}
 
 
 def _marked(usual: Rule) -> Rule:
     def stopped(before: Mapping[str, Any], label: str, after: After, scope: Any) -> After:
-        return {**after, "worker": but(after["worker"], delay=_STOPPED)}
+        return {**after, "worker": evolve(after["worker"], delay=_STOPPED)}
 
     return extended(usual, stopped)
 
@@ -92,7 +92,7 @@ def _marked(usual: Rule) -> Rule:
 def _runs_on(usual: Rule) -> Rule:
     def cut_off(before: Mapping[str, Any], label: str, after: After, scope: Any) -> After:
         same = {"worker": before["worker"]}
-        return {**after, **same, "client": but(after["client"], owned=before["client"].owned)}
+        return {**after, **same, "client": evolve(after["client"], owned=before["client"].owned)}
 
     return extended(usual, cut_off)
 
@@ -104,9 +104,9 @@ def _stops_first(usual: Rule) -> Rule:
             return after
         return {
             **after,
-            "client": but(after["client"], owned=0),
-            "worker": but(after["worker"], runs=0),
-            "link": but(after["link"], request=but(sent, owned=0)),
+            "client": evolve(after["client"], owned=0),
+            "worker": evolve(after["worker"], runs=0),
+            "link": evolve(after["link"], request=evolve(sent, owned=0)),
         }
 
     return extended(usual, sends)
@@ -119,7 +119,7 @@ def _at_once(usual: Rule) -> Rule:
         for label, after, remembered in usual.call(walk, memory, scope):
             deal = after.errand
             if isinstance(deal, Deal):
-                after = but(after, errand=but(deal, chosen=_moved(deal.chosen)))
+                after = evolve(after, errand=evolve(deal, chosen=_moved(deal.chosen)))
             yield label, after, remembered
 
     return rewritten(usual, moves)
@@ -133,7 +133,7 @@ def _moved(chosen: Chosen) -> Chosen:
         if moving and others:
             least = min(others, key=lambda j: pairs[j][1].owned.bit_count())
             theirs, has = pairs[least]
-            pairs[least] = theirs, evolve(has, owned=has.owned | moving)
+            pairs[least] = theirs, attrs.evolve(has, owned=has.owned | moving)
     return tuple(sorted(pairs))
 
 
@@ -146,7 +146,7 @@ def _behind(usual: Rule) -> Rule:
         if errand.leader is None or errand.leader.read >= errand.offset:
             yield from usual.call(walk, memory, scope)
         else:
-            lags = but(walk, errand=but(errand, offset=errand.leader.read))
+            lags = evolve(walk, errand=evolve(errand, offset=errand.leader.read))
             yield from usual.call(lags, memory, scope)
 
     return rewritten(usual, guesses)
@@ -156,7 +156,7 @@ def _whenever(usual: Rule) -> Rule:
     """The delay of the leader is over without regard to workers that back off."""
 
     def over(memory: Memory, leavers: int) -> Iterator[tuple[Memory, int]]:
-        yield but(memory, schedule=Schedule.OVER), leavers
+        yield evolve(memory, schedule=Schedule.OVER), leavers
 
     return rewritten(usual, over)
 

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.twists import Twists, Values, after, in_scope, reads
 from groupcheck.model.protocol.consumer import client, client_faults, heartbeats, targets, timers
@@ -47,20 +47,20 @@ def _rules(rule: Rule, **others: bool) -> Twists:
 def _frees_what_is_revoked(before: Values, label: str, after: Values) -> Values:
     if label != "unrevoked":
         return {}
-    return {"core": but(after["core"], held=after["core"].held & ~after["seat"].revoking)}
+    return {"core": evolve(after["core"], held=after["core"].held & ~after["seat"].revoking)}
 
 
 def _calls_it_stable(before: Values, label: str, after: Values) -> Values:
     seat = after["seat"]
     if seat is None or seat.state != State.UNRELEASED:
         return {}
-    return {"seat": but(seat, state=State.STABLE)}
+    return {"seat": evolve(seat, state=State.STABLE)}
 
 
 def _forgets_to_wait(before: Values, label: str, after: Values) -> Values:
     if label != "unrevoked":
         return {}
-    return {"seat": but(after["seat"], state=State.STABLE, rebalance=Timer.OFF)}
+    return {"seat": evolve(after["seat"], state=State.STABLE, rebalance=Timer.OFF)}
 
 
 def _sends_only_news(before: Values, label: str, after: Values) -> Values:
@@ -68,17 +68,17 @@ def _sends_only_news(before: Values, label: str, after: Values) -> Values:
     news = after["seat"] is None or after["seat"].assigned != before["seat"].assigned
     if answer is None or news or before["link"].request.kind.value == "join":
         return {}
-    return {"link": but(after["link"], answer=but(answer, assigned=None))}
+    return {"link": evolve(after["link"], answer=evolve(answer, assigned=None))}
 
 
 def _rebalances_for_it(before: Values, label: str, after: Values) -> Values:
-    return {"core": but(after["core"], pending=True)} if label == "replaced" else {}
+    return {"core": evolve(after["core"], pending=True)} if label == "replaced" else {}
 
 
 def _gives_it_twice(before: Values, label: str, after: Values) -> Values:
     if after["seat"] is None:
         return {}
-    return {"seat": but(after["seat"], target=after["seat"].subscribed)}
+    return {"seat": evolve(after["seat"], target=after["seat"].subscribed)}
 
 
 def _takes_what_others_hold(healthy: Rule) -> Rule:
@@ -86,8 +86,8 @@ def _takes_what_others_hold(healthy: Rule) -> Rule:
 
     def call(core: Any, seat: Any, *more: Any) -> Iterator[Any]:
         others = core.held & ~seat.owned if seat is not None else 0
-        for label, new, *rest in healthy.call(but(core, held=core.held & ~others), seat, *more):
-            yield label, but(new, held=new.held | others), *rest
+        for label, new, *rest in healthy.call(evolve(core, held=core.held & ~others), seat, *more):
+            yield label, evolve(new, held=new.held | others), *rest
 
     return rewritten(healthy, call)
 

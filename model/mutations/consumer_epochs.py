@@ -4,9 +4,9 @@ records, seeded.
 
 from __future__ import annotations
 
-from attrs import evolve
+import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.mutations.twists import Values, after, sees
 from groupcheck.model.protocol.consumer import heartbeats, targets
 from groupcheck.model.protocol.consumer.memory import State
@@ -18,36 +18,36 @@ from groupcheck.model.protocol.mutation import SEEDED, Mutation
 def _gives_each_one_less(before: Values, label: str, after: Values) -> Values:
     walk = after["walk"]
     shares = tuple((key, share & (share - 1)) for key, share in walk.errand.shares)
-    return {"walk": but(walk, errand=but(walk.errand, shares=shares))}
+    return {"walk": evolve(walk, errand=evolve(walk.errand, shares=shares))}
 
 
 def _frees_nothing(before: Values, label: str, after: Values) -> Values:
-    return {"core": but(after["core"], held=before["core"].held)} if label == "left" else {}
+    return {"core": evolve(after["core"], held=before["core"].held)} if label == "left" else {}
 
 
 def _keeps_while_it_waits(before: Values, label: str, after: Values) -> Values:
     seat, kept = after["seat"], before["seat"].owned & before["seat"].topics
     if seat is None or seat.state != State.UNRELEASED:
         return {}
-    core = but(after["core"], held=after["core"].held | kept)
-    return {"core": core, "seat": but(seat, assigned=seat.assigned | kept)}
+    core = evolve(after["core"], held=after["core"].held | kept)
+    return {"core": core, "seat": evolve(seat, assigned=seat.assigned | kept)}
 
 
 def _revokes_what_it_keeps(before: Values, label: str, after: Values) -> Values:
     seat = after["seat"]
-    return {"seat": but(seat, revoking=seat.owned)} if label == "unrevoked" else {}
+    return {"seat": evolve(seat, revoking=seat.owned)} if label == "unrevoked" else {}
 
 
 def _takes_silence_for_yes(given: Values) -> Values:
     link = given["link"]
     if given["seat"].state != State.UNREVOKED or link.request.owned is not None:
         return {}
-    return {"link": but(link, request=evolve(link.request, owned=0))}
+    return {"link": evolve(link, request=attrs.evolve(link.request, owned=0))}
 
 
 def _compares_no_epochs(given: Values) -> Values:
     link = given["link"]
-    return {"link": but(link, request=evolve(link.request, tag=Tag.CURRENT))}
+    return {"link": evolve(link, request=attrs.evolve(link.request, tag=Tag.CURRENT))}
 
 
 MUTATIONS = (

@@ -9,7 +9,7 @@ from functools import reduce
 from itertools import permutations
 from operator import or_
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import assignment, coordinator, walks
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic.assignment import Assign, Claims, Plan
@@ -33,7 +33,7 @@ def _revokes_everything(
     for label, after, sent in member.send_join.call(client, link, scope):
         if label == "sent":
             assert isinstance(sent.request, JoinGroup)
-            after, sent = give_up(after), but(sent, request=but(sent.request, owned=0))
+            after, sent = give_up(after), evolve(sent, request=evolve(sent.request, owned=0))
         yield label, after, sent
 
 
@@ -42,7 +42,7 @@ def _claims_nothing(client: Client, link: Link, scope: Scope) -> Iterator[tuple[
     for label, after, sent in member.send_join.call(client, link, scope):
         if label == "sent":
             assert isinstance(sent.request, JoinGroup)
-            sent = but(sent, request=but(sent.request, owned=0))
+            sent = evolve(sent, request=evolve(sent.request, owned=0))
         yield label, after, sent
 
 
@@ -60,13 +60,13 @@ def _revokes_and_stays(
     client: Client, link: Link, scope: Scope
 ) -> Iterator[tuple[str, Client, Link]]:
     for label, after, rest in member.sync_answer.call(client, link, scope):
-        yield label, but(after, rejoin=False) if label == "assigned" else after, rest
+        yield label, evolve(after, rejoin=False) if label == "assigned" else after, rest
 
 
 @seeded(member.join_answer)
 def _prepared_for_good(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
     for label, after, rest in member.join_answer.call(client, link):
-        yield label, but(after, prepare=Prepare.DONE) if label == "refused" else after, rest
+        yield label, evolve(after, prepare=Prepare.DONE) if label == "refused" else after, rest
 
 
 def _hearing(heard: Callable[[Sequence[Claim]], Sequence[Claim]]) -> Seeded:
@@ -79,8 +79,8 @@ def _hearing(heard: Callable[[Sequence[Claim]], Sequence[Claim]]) -> Seeded:
         errand = walk.errand
         if isinstance(errand, Claims):
             made = plans(errand.claims, errand.plan.free, scope, heard(errand.claims))
-            errands = tuple([but(errand.plan, chosen=chosen) for chosen in made])
-            yield but(core, errands=errands), REST
+            errands = tuple([evolve(errand.plan, chosen=chosen) for chosen in made])
+            yield evolve(core, errands=errands), REST
         else:
             yield from walks.end_walk.call(core, walk, scope)
 
@@ -123,7 +123,7 @@ def _refuses_its_own_plan(
             continue
         kept = [plan for plan in after.errands if not _takes_from_another(plan)]
         if kept:
-            yield but(after, errands=tuple(kept)), rest
+            yield evolve(after, errands=tuple(kept)), rest
         if len(kept) < len(after.errands):
             yield prepare(core), rest
 
@@ -134,7 +134,7 @@ def _claims_as_before(core: Core, seats: Seats, link: Link, scope: Scope) -> Ite
         for id, seat in known:
             was = seats[id]
             if was is not None and was.owned and was.owned == seat.owned:
-                known = known.put(id, but(seat, claimed=was.claimed))
+                known = known.put(id, evolve(seat, claimed=was.claimed))
         yield label, after, known, answered
 
 
@@ -151,7 +151,7 @@ def _claims_of_all(client: Client, link: Link, scope: Scope) -> Iterator[tuple[s
         if label == "sent" and client.generation != NO_GENERATION:
             assert isinstance(sent.request, JoinGroup)
             everything = (1 << scope.partition_count) - 1
-            sent = but(sent, request=but(sent.request, owned=everything))
+            sent = evolve(sent, request=evolve(sent.request, owned=everything))
         yield label, after, sent
 
 
@@ -161,7 +161,7 @@ def _application_not_told(
 ) -> Iterator[tuple[str, Client, Link]]:
     for label, after, sent in member.send_join.call(client, link, scope):
         if label == "sent" and client.generation == NO_GENERATION:
-            after = but(after, position=client.position, dirty=client.dirty)
+            after = evolve(after, position=client.position, dirty=client.dirty)
         yield label, after, sent
 
 
@@ -171,7 +171,7 @@ def _all_claims_kept(
 ) -> Iterator[tuple[Walk[Assign], Seats, Link]]:
     if walk.errand.chosen is not None:
         kept = [(claim, share | claim[1]) for claim, share in walk.errand.chosen]
-        walk = but(walk, errand=but(walk.errand, chosen=tuple(kept)))
+        walk = evolve(walk, errand=evolve(walk.errand, chosen=tuple(kept)))
     yield from assignment.answer_syncs.call(walk, seats, link, scope)
 
 

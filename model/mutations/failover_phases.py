@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import assignment, coordinator, failover
 from groupcheck.model.protocol.classic.assignment import Assign
 from groupcheck.model.protocol.classic.coordinator import Outcome
@@ -34,8 +34,8 @@ def _unknown_while_unloading(
     for after, left, told, kept in failover_phases.unload.call(
         walk, seats, link, former_seats, scope
     ):
-        answer = but(told.answer, code=UNKNOWN_MEMBER_ID) if told.answer else None
-        yield after, left, but(told, answer=answer), kept
+        answer = evolve(told.answer, code=UNKNOWN_MEMBER_ID) if told.answer else None
+        yield after, left, evolve(told, answer=answer), kept
 
 
 @seeded(failover_phases.unload)
@@ -70,7 +70,7 @@ def _written_without_epoch(*given: Any) -> Iterator[Any]:
     if memory is not None:
         for label, *_ in coordinator.offset_commit.call(memory, seats, link):
             if label == "accepted":
-                yield label, memory, seats, but(link, request=Store(handled(link, OffsetCommit)))
+                yield label, memory, seats, evolve(link, request=Store(handled(link, OffsetCommit)))
                 return
     yield from FORMER_COMMIT.call(*given)
 
@@ -78,8 +78,8 @@ def _written_without_epoch(*given: Any) -> Iterator[Any]:
 @seeded(RELOAD)
 def _shares_not_loaded(*args: Any) -> Iterator[Any]:
     for after, there, left in RELOAD.call(*args):
-        ids = tuple((id, but(seat, share=0)) for id, seat in there)
-        yield after, but(there, ids=ids), left
+        ids = tuple((id, evolve(seat, share=0)) for id, seat in there)
+        yield after, evolve(there, ids=ids), left
 
 
 @seeded(assignment.answer_syncs)
@@ -88,7 +88,7 @@ def _told_before_logged(
 ) -> Iterator[Any]:
     for after, shared, told in assignment.answer_syncs.call(walk, seats, link, scope):
         durable = seats.durable, seats.durable_leader
-        yield after, but(shared, durable=durable[0], durable_leader=durable[1]), told
+        yield after, evolve(shared, durable=durable[0], durable_leader=durable[1]), told
 
 
 ONE: dict[str, Any] = {"members": 1, "generations": 1, "faults": {"fail_over": 1}, "phases": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
@@ -43,14 +43,14 @@ def _any_generation_syncs(core: Core, seats: Seats, link: Link, scope: Scope) ->
     if not is_member(seats[request.id]):
         yield from coordinator.sync_group.call(core, seats, link, scope)
         return
-    taken = but(link, request=but(request, generation=core.generation))
+    taken = evolve(link, request=evolve(request, generation=core.generation))
     for label, after, known, left in coordinator.sync_group.call(core, seats, taken, scope):
         answer = (
-            but(left.answer, request=request)
+            evolve(left.answer, request=request)
             if left.answer and left.answer != link.answer
             else left.answer
         )
-        yield label, after, known, but(left, answer=answer)
+        yield label, after, known, evolve(left, answer=answer)
 
 
 @seeded(coordinator.offset_commit)
@@ -58,7 +58,7 @@ def _any_generation_commits(core: Core, seats: Seats, link: Link) -> Iterator[Ou
     for label, *values in coordinator.offset_commit.call(core, seats, link):
         request = handled(link, OffsetCommit)
         if label == "illegal_generation" and core.phase != Phase.COMPLETING:
-            yield "accepted", core, seats, but(link, request=Store(request))
+            yield "accepted", core, seats, evolve(link, request=Store(request))
         else:
             yield label, *values
 
@@ -67,7 +67,7 @@ def _any_generation_commits(core: Core, seats: Seats, link: Link) -> Iterator[Ou
 def _commits_while_syncing(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     request = handled(link, OffsetCommit)
     if core.phase == Phase.COMPLETING and is_member(seats[request.id]):
-        yield "accepted", core, seats, but(link, request=Store(request))
+        yield "accepted", core, seats, evolve(link, request=Store(request))
     else:
         yield from coordinator.offset_commit.call(core, seats, link)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.features.full_offsets import (
@@ -46,7 +46,7 @@ def _offsets(on: str = "", to: str = "", **values: Any) -> Callable[[Rule], Rule
         given = {name: v(before) if callable(v) else v for name, v in values.items()}
         if "written" in given:
             given["committed"] = given["logged"] = given.pop("written")
-        return to or label, {**after, "offsets": but(after["offsets"], **given)}
+        return to or label, {**after, "offsets": evolve(after["offsets"], **given)}
 
     return _twist(change)
 
@@ -65,8 +65,8 @@ def _validated_before(before: Slots, label: str, after: Changed, scope: Any) -> 
         return label, after
     kept, txn, link = (before[slot] for slot in ("offsets", "txn", "link"))
     written = {
-        "offsets": but(kept, pending=kept.pending + (not txn.pends), top=kept.top + 1),
-        "txn": but(txn, offset=link.request.offset, place=kept.top + 1),
+        "offsets": evolve(kept, pending=kept.pending + (not txn.pends), top=kept.top + 1),
+        "txn": evolve(txn, offset=link.request.offset, place=kept.top + 1),
         "link": reply(link, Answer(link.request)),
     }
     return "accepted", {**after, **written}
@@ -90,14 +90,14 @@ def _tells_unstable(before: Slots, label: str, after: Changed, scope: Any) -> An
 
 
 def _commits_itself(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    return {**after, "client": but(after["client"], dirty=True)}
+    return {**after, "client": evolve(after["client"], dirty=True)}
 
 
 def _sends_no_generation(usual: Rule) -> Rule:
     def call(*given: Any) -> Iterator[Any]:
         for client, link, txn in usual.call(*given):
             anonymous = TxnOffsetCommit(NO_ID, NO_GENERATION, client.position)
-            yield client, but(link, request=anonymous), txn
+            yield client, evolve(link, request=anonymous), txn
 
     return rewritten(usual, call)
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import evolve
+import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.mutations.twists import Values, after, reads, sees
 from groupcheck.model.protocol.consumer import client_faults
 from groupcheck.model.protocol.consumer import java_rules as java
@@ -28,10 +28,10 @@ def _sent(link: Any, change: dict[str, Any], *kinds: Kind) -> Any:
 
     def changed(request: Any) -> Any:
         wanted = request is not None and request.kind in kinds
-        return evolve(request, **change) if wanted else request
+        return attrs.evolve(request, **change) if wanted else request
 
     behind = tuple(map(changed, link.behind))
-    return but(link, request=changed(link.request), out=changed(link.out), behind=behind)
+    return evolve(link, request=changed(link.request), out=changed(link.out), behind=behind)
 
 
 def _joins_in_part(before: Values, label: str, after: Values) -> Values:
@@ -48,14 +48,14 @@ def _joins_with_partitions(before: Values, label: str, after: Values) -> Values:
 def _follows_the_answer_to_its_leave(before: Values, label: str, after: Values) -> Values:
     if label != "left" or not after["client"].beats:
         return {}
-    return {"client": but(after["client"], ended=True)}
+    return {"client": evolve(after["client"], ended=True)}
 
 
 def _does_not_see_that_it_joined_again(given: Values) -> Values:
     client = given["client"]
     if client.taking is None:
         return {}
-    return {"client": but(client, taking=but(client.taking, rejoined=False))}
+    return {"client": evolve(client, taking=evolve(client.taking, rejoined=False))}
 
 
 def _takes_equal_for_the_same(before: Values, label: str, after: Values) -> Values:
@@ -63,31 +63,31 @@ def _takes_equal_for_the_same(before: Values, label: str, after: Values) -> Valu
     reconciles = client.state == Member.RECONCILING and client.taking is None
     if not (reconciles and client.took and client.current == client.target):
         return {}
-    return {"client": but(client, state=Member.STABLE, done=True)}
+    return {"client": evolve(client, state=Member.STABLE, done=True)}
 
 
 def _waits_for_nothing(before: Values, label: str, after: Values) -> Values:
     if label != "fenced" or after["client"].state != Member.JOINING:
         return {}
-    return {"client": but(after["client"], state=Member.FENCED)}
+    return {"client": evolve(after["client"], state=Member.FENCED)}
 
 
 def _keeps_what_it_has(before: Values, label: str, after: Values) -> Values:
     if after["client"].state not in (Member.STALE, Member.UNSUBSCRIBED):
         return {}
-    return {"client": but(after["client"], assigned=before["client"].assigned)}
+    return {"client": evolve(after["client"], assigned=before["client"].assigned)}
 
 
 def _stays_when_a_callback_fails(before: Values, label: str, after: Values) -> Values:
     if label != "failed" or before["client"].running.calls != Calls.LEAVING:
         return {}
-    return {"client": but(before["client"], running=None), "link": before["link"]}
+    return {"client": evolve(before["client"], running=None), "link": before["link"]}
 
 
 def _goes_on_reconciling(before: Values, label: str, after: Values) -> Values:
     if label != "failed" or before["client"].running.calls == Calls.LEAVING:
         return {}
-    return {"client": but(after["client"], taking=before["client"].taking)}
+    return {"client": evolve(after["client"], taking=before["client"].taking)}
 
 
 def _leaves_at_once(before: Values, label: str, after: Values) -> Values:
@@ -97,8 +97,8 @@ def _leaves_at_once(before: Values, label: str, after: Values) -> Values:
     leave = leave_of(link)
     behind = link.behind if link.out is None else (*link.behind, leave)
     return {
-        "client": but(client, state=Member.UNSUBSCRIBED),
-        "link": but(link, out=link.out or leave, behind=behind),
+        "client": evolve(client, state=Member.UNSUBSCRIBED),
+        "link": evolve(link, out=link.out or leave, behind=behind),
     }
 
 
@@ -106,7 +106,7 @@ def _leaves_without_a_word(before: Values, label: str, after: Values) -> Values:
     joins = before["client"].state == Member.JOINING
     if joins or idle(before["link"]) or after["client"].state != Member.UNSUBSCRIBED:
         return {}
-    return {"client": but(after["client"], leaving=False), "link": before["link"]}
+    return {"client": evolve(after["client"], leaving=False), "link": before["link"]}
 
 
 def _remembers_its_assignment(before: Values, label: str, after: Values) -> Values:
@@ -114,33 +114,33 @@ def _remembers_its_assignment(before: Values, label: str, after: Values) -> Valu
         return {}
     old = before["client"]
     kept = {"took": old.took, "current": old.current, "given": old.given}
-    return {"client": but(after["client"], **kept, target=old.target, done=old.done)}
+    return {"client": evolve(after["client"], **kept, target=old.target, done=old.done)}
 
 
 def _hears_nothing_of_nothing(given: Values) -> Values:
     answer = given["link"].answer
     if answer.assigned != 0 or given["client"].state == Member.JOINING:
         return {}
-    return {"link": but(given["link"], answer=evolve(answer, assigned=None))}
+    return {"link": evolve(given["link"], answer=attrs.evolve(answer, assigned=None))}
 
 
 def _asks_no_more(before: Values, label: str, after: Values) -> Values:
-    return {"client": but(after["client"], full=False, said=True, told=True)}
+    return {"client": evolve(after["client"], full=False, said=True, told=True)}
 
 
 def _takes_another_id(before: Values, label: str, after: Values) -> Values:
-    return {"link": but(after["link"], dead=True)} if label == "fenced" else {}
+    return {"link": evolve(after["link"], dead=True)} if label == "fenced" else {}
 
 
 def _never_fetches(before: Values, label: str, after: Values) -> Values:
     if label != "assigned":
         return {}
-    return {"client": but(after["client"], awaiting=after["client"].assigned)}
+    return {"client": evolve(after["client"], awaiting=after["client"].assigned)}
 
 
 def _goes_back(before: Values, label: str, after: Values) -> Values:
     known = before["link"].tag == Tag.CURRENT and after["client"].state == Member.STABLE
-    return {"link": but(after["link"], tag=Tag.PREVIOUS)} if known else {}
+    return {"link": evolve(after["link"], tag=Tag.PREVIOUS)} if known else {}
 
 
 def _leaves_for_good(before: Values, label: str, after: Values) -> Values:

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import (
     assignment,
     coordinator,
@@ -32,7 +32,7 @@ from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 @seeded(coordinator.leave_group)
 def _leader_stays(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     for label, after, left, answered in coordinator.leave_group.call(core, seats, link, scope):
-        yield label, but(after, led=core.led), but(left, leader=seats.leader), answered
+        yield label, evolve(after, led=core.led), evolve(left, leader=seats.leader), answered
 
 
 @seeded(coordinator.join_group)
@@ -52,14 +52,14 @@ def _member_at_once(core: Core, seats: Seats, link: Link, scope: Scope) -> Itera
 def _counted_twice(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     request = handled(link, JoinGroup)
     seat = seats[request.id]
-    known = seats if seat is None else seats.put(request.id, but(seat, join=False))
+    known = seats if seat is None else seats.put(request.id, evolve(seat, join=False))
     yield from coordinator.join_group.call(core, known, link, scope)
 
 
 @seeded(timers.session_timeout)
 def _still_pending(core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[Any]:
     for label, after, left, spent in timers.session_timeout.call(core, seats, budget, scope):
-        yield label, but(after, pending=core.pending), left, spent
+        yield label, evolve(after, pending=core.pending), left, spent
 
 
 @seeded(rounds.send_back)
@@ -73,7 +73,7 @@ def _superseded_answered(
     walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[Any]:
     if isinstance(link.parked, JoinGroup):
-        link = but(link, orphaned=False)
+        link = evolve(link, orphaned=False)
     yield from rounds.answer_joins.call(walk, seats, link, scope)
 
 
@@ -83,20 +83,20 @@ def _nobody_told(walk: Walk[Assign], seats: Seats, link: Link, scope: Scope) -> 
         for id, seat in seats:
             stored = shared[id]
             assert stored is not None
-            shared = shared.put(id, but(stored, sync=seat.sync))
+            shared = shared.put(id, evolve(stored, sync=seat.sync))
         yield after, shared, link
 
 
 @seeded(coordinator.sync_group)
 def _still_awaited(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     for label, after, known, answered in coordinator.sync_group.call(core, seats, link, scope):
-        yield label, but(after, due=core.due, deadline=core.deadline), known, answered
+        yield label, evolve(after, due=core.due, deadline=core.deadline), known, answered
 
 
 @seeded(failover.fail_over)
 def _record_ignored(core: Core, budget: Budget) -> Iterator[Any]:
     for after, spent in failover.fail_over.call(core, budget):
-        yield but(after, generation=0), spent
+        yield evolve(after, generation=0), spent
 
 
 @seeded(failover.reload)
@@ -104,20 +104,23 @@ def _leader_not_loaded(walk: Walk[Reload], seats: Seats, link: Link, scope: Scop
     for after, loaded, fresh in failover.reload.call(walk, seats, link, scope):
         lost = loaded.leader is not None
         others = tuple((id, seat) for id, seat in loaded if id != loaded.leader)
-        errand = but(after.errand, change=after.errand.change - lost)
-        yield but(after, errand=errand), but(loaded, ids=others), fresh
+        errand = evolve(after.errand, change=after.errand.change - lost)
+        yield evolve(after, errand=errand), evolve(loaded, ids=others), fresh
 
 
 @seeded(walks.end_walk)
 def _nobody_leads(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[Any]:
     for after, rest in walks.end_walk.call(core, walk, scope):
-        yield but(after, led=after.led and not isinstance(walk.errand, Complete)), rest
+        yield evolve(after, led=after.led and not isinstance(walk.errand, Complete)), rest
 
 
 @seeded(walks.end_walk)
 def _still_parked(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[Any]:
     for after, rest in walks.end_walk.call(core, walk, scope):
-        yield but(after, parked=core.parked) if isinstance(walk.errand, Complete) else after, rest
+        yield (
+            evolve(after, parked=core.parked) if isinstance(walk.errand, Complete) else after,
+            rest,
+        )
 
 
 @seeded(rounds.send_back)
@@ -125,8 +128,8 @@ def _expelled_still_counted(
     walk: Walk[Restart], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[Any]:
     for after, kept, answered in rounds.send_back.call(walk, seats, link, scope):
-        errand = but(after.errand, change=walk.errand.change)
-        yield but(after, errand=errand), kept, answered
+        errand = evolve(after.errand, change=walk.errand.change)
+        yield evolve(after, errand=errand), kept, answered
 
 
 MUTATIONS = (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import offsets as offset_rules
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
@@ -27,9 +27,9 @@ def _ahead(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 @seeded(offset_rules.process_record, guarded=False)
 def _goes_on(client: Client, offsets: Offsets, scope: Scope) -> Iterator[tuple[Client, Offsets]]:
     if client.position >= 0:
-        begun = but(client, prepare=Prepare.NEEDED)
+        begun = evolve(client, prepare=Prepare.NEEDED)
         for after, done in offset_rules.process_record.call(begun, offsets, scope):
-            yield but(after, prepare=client.prepare), done
+            yield evolve(after, prepare=client.prepare), done
 
 
 @seeded(offset_rules.fetch_offset)
@@ -37,7 +37,7 @@ def _starts_behind(
     client: Client, offsets: Offsets, scope: Scope
 ) -> Iterator[tuple[Client, Offsets]]:
     for after, same in offset_rules.fetch_offset.call(client, offsets, scope):
-        yield but(after, position=after.position + 1), same
+        yield evolve(after, position=after.position + 1), same
 
 
 MUTATIONS = (

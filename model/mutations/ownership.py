@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import assignment, client_faults
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic.assignment import Assign
@@ -24,7 +24,7 @@ from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 
 def _holding(before: Client, after: Client) -> Client:
     """`after`, still owning what `before` owned."""
-    return but(after, owned=before.owned, position=before.position, dirty=before.dirty)
+    return evolve(after, owned=before.owned, position=before.position, dirty=before.dirty)
 
 
 @seeded(member.send_join)
@@ -50,7 +50,9 @@ def _keeps_position(client: Client, link: Link, scope: Scope) -> Iterator[tuple[
     for label, after, sent in member.send_join.call(client, link, scope):
         yield (
             label,
-            but(after, position=client.position, dirty=client.dirty) if label == "sent" else after,
+            evolve(after, position=client.position, dirty=client.dirty)
+            if label == "sent"
+            else after,
             sent,
         )
 
@@ -61,7 +63,7 @@ def _synced_without_answer(
 ) -> Iterator[Outcome]:
     for after, lost, spent in client_faults.lose_response.call(client, link, budget, scope):
         if isinstance(lost.request, SyncGroup):
-            after = but(after, state=Member.STABLE, prepare=Prepare.NEEDED)
+            after = evolve(after, state=Member.STABLE, prepare=Prepare.NEEDED)
         yield after, lost, spent
 
 
@@ -74,7 +76,7 @@ def _synced_without_generation(
         if label == "ignored" and link.answer.code == NONE:
             yield (
                 "assigned",
-                install(but(client, state=Member.STABLE, granted=link.answer.share), scope),
+                install(evolve(client, state=Member.STABLE, granted=link.answer.share), scope),
                 rest,
             )
         else:
@@ -84,7 +86,7 @@ def _synced_without_generation(
 @seeded(client_faults.poll_timeout)
 def _completes_after_leaving(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     for label, after, sent, spent in client_faults.poll_timeout.call(client, link, budget):
-        yield label, but(after, granted=client.granted), sent, spent
+        yield label, evolve(after, granted=client.granted), sent, spent
 
 
 @seeded(assignment.answer_syncs)
@@ -92,8 +94,8 @@ def _assigned_twice(
     walk: Walk[Assign], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[tuple[Walk[Assign], Seats, Link]]:
     for after, shared, answered in assignment.answer_syncs.call(walk, seats, link, scope):
-        errand = but(after.errand, free=(1 << scope.partition_count) - 1)
-        yield but(after, errand=errand), shared, answered
+        errand = evolve(after.errand, free=(1 << scope.partition_count) - 1)
+        yield evolve(after, errand=errand), shared, answered
 
 
 MUTATIONS = (

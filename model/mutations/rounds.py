@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import client_faults, coordinator, walks
 from groupcheck.model.protocol.classic.client import Client, reset
@@ -25,7 +25,7 @@ def _without_delay(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterat
         begun = core.phase == Phase.EMPTY and after.initial
         yield (
             label,
-            attempt(but(after, initial=False, extended=False), scope) if begun else after,
+            attempt(evolve(after, initial=False, extended=False), scope) if begun else after,
             known,
             answered,
         )
@@ -52,20 +52,20 @@ def _commits_for_ever(
 ) -> Iterator[tuple[str, Client, Link]]:
     for label, after, sent in member.send_join.call(client, link, scope):
         again = label == "committed_first"
-        yield label, but(after, prepare=client.prepare, dirty=True) if again else after, sent
+        yield label, evolve(after, prepare=client.prepare, dirty=True) if again else after, sent
 
 
 @seeded(member.send_commit)
 def _commits_in_vain(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
     for after, sent in member.send_commit.call(client, link):
-        yield but(after, dirty=client.rejoin), sent
+        yield evolve(after, dirty=client.rejoin), sent
 
 
 @seeded(member.commit_answer)
 def _goes_on(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
     for label, after, rest in member.commit_answer.call(client, link):
         if label == "refused":
-            yield "dropped", but(client, dirty=client.position >= 0), rest
+            yield "dropped", evolve(client, dirty=client.position >= 0), rest
         else:
             yield label, after, rest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import coordinator, rounds
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.features import takeover
@@ -27,7 +27,7 @@ STABLE = {"members": 1, "generations": 1, "faults": {"crash": 1}}
 @seeded(takeover.takeover_committed)
 def _never_logged(core: Core, seats: Seats, link: Link) -> Iterator[tuple[Any, ...]]:
     for label, after, known, told in takeover.takeover_committed.call(core, seats, link):
-        old = but(known, durable=seats.durable, durable_leader=seats.durable_leader)
+        old = evolve(known, durable=seats.durable, durable_leader=seats.durable_leader)
         yield label, after, old, told
 
 
@@ -43,7 +43,7 @@ def _swapped_while_syncing(core: Core, seats: Seats, link: Link, scope: Scope) -
         return
     request, ((old, seat),) = handled(link, JoinGroup), seats.ids
     id = coordinator.new_id(seats, link)
-    swapped = takeover.renamed(seats, old, id, but(seat, sync=False))
+    swapped = takeover.renamed(seats, old, id, evolve(seat, sync=False))
     answer = Answer(request, id=id, generation=core.generation)
     yield "unchanged", core, swapped, reply(link, answer)
 
@@ -73,7 +73,7 @@ def _round_at_every_restart(
     if not _is_taken_over(core, seats, link, Phase.STABLE):
         yield from join_group.call(core, seats, link, scope)
         return
-    syncing = but(core, phase=Phase.COMPLETING)
+    syncing = evolve(core, phase=Phase.COMPLETING)
     yield from join_group.call(syncing, seats, link, scope)
 
 
@@ -81,7 +81,7 @@ def _round_at_every_restart(
 def _leader_stays_away(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     for label, after, known, told in join_group.call(core, seats, link, scope):
         replaced = label == "replaced" and seats.leader is not None
-        yield label, after, but(known, leader=None) if replaced else known, told
+        yield label, after, evolve(known, leader=None) if replaced else known, told
 
 
 @seeded(heartbeat)
@@ -97,7 +97,7 @@ def _replaced_is_unknown(core: Core, seats: Seats, link: Link, *scope: Scope) ->
 def _replaced_waits_on(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     for label, after, known, told in join_group.call(core, seats, link, scope):
         waits = label.startswith("replaced") and not link.live and link.parked is not None
-        kept = but(told, parked=link.parked, answer=None) if waits else told
+        kept = evolve(told, parked=link.parked, answer=None) if waits else told
         yield label, after, known, kept
 
 
@@ -105,9 +105,9 @@ def _replaced_waits_on(core: Core, seats: Seats, link: Link, scope: Scope) -> It
 def _absent_are_removed(
     walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[tuple[Walk[Complete], Seats, Link]]:
-    dynamic = but(seats, static=False)
+    dynamic = evolve(seats, static=False)
     for after, known, told in rounds.answer_joins.call(walk, dynamic, link, scope):
-        yield after, but(known, static=True), told
+        yield after, evolve(known, static=True), told
 
 
 MUTATIONS = (

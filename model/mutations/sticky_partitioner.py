@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.family import PARTITIONER
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
@@ -19,11 +19,11 @@ def _in_the_middle(rule: Rule) -> Rule:
     """Any record may make the producer choose another partition."""
 
     def call(producer: Any, old: Any, new: Any, scope: Any) -> Iterator[Any]:
-        yield from rule.call(but(producer, fresh=False), but(old, open=0), new, scope)
+        yield from rule.call(evolve(producer, fresh=False), evolve(old, open=0), new, scope)
 
     def open_kept(producer: Any, old: Any, new: Any, scope: Any) -> Iterator[Any]:
         for after, leaves, chosen in call(producer, old, new, scope):
-            yield after, but(leaves, open=old.open), chosen
+            yield after, evolve(leaves, open=old.open), chosen
 
     return rewritten(rule, open_kept)
 
@@ -31,7 +31,7 @@ def _in_the_middle(rule: Rule) -> Rule:
 def _both_stay(rule: Rule) -> Rule:
     def call(producer: Any, old: Any, new: Any, scope: Any) -> Iterator[Any]:
         for after, leaves, chosen in rule.call(producer, old, new, scope):
-            yield after, but(leaves, sticky=True), chosen
+            yield after, evolve(leaves, sticky=True), chosen
 
     return rewritten(rule, call)
 
@@ -40,11 +40,11 @@ def _to_any(rule: Rule) -> Rule:
     """Records go to any partition."""
 
     def call(producer: Any, part: Any, scope: Any) -> Iterator[Any]:
-        there = but(part, sticky=True)
+        there = evolve(part, sticky=True)
         if producer.choosing:
             return
-        for label, after, filled in rule.call(but(producer, fresh=True), there, scope):
-            yield label, after, but(filled, sticky=part.sticky)
+        for label, after, filled in rule.call(evolve(producer, fresh=True), there, scope):
+            yield label, after, evolve(filled, sticky=part.sticky)
 
     return attrs.evolve(rewritten(rule, call), guard=None)
 
@@ -63,7 +63,7 @@ def _measures_batches(rule: Rule) -> Rule:
 
     def call(producer: Any, part: Any, scope: Any) -> Iterator[Any]:
         if producer.produced and rules.closed(part, scope):
-            yield but(producer, choosing=True, produced=0), rules.left(part, producer)
+            yield evolve(producer, choosing=True, produced=0), rules.left(part, producer)
 
     return rewritten(rule, call)
 
@@ -73,7 +73,7 @@ def _forgets(rule: Rule) -> Rule:
 
     def call(producer: Any, old: Any, new: Any, scope: Any) -> Iterator[Any]:
         for after, leaves, chosen in rule.call(producer, old, new, scope):
-            yield after, but(leaves, got=old.got), chosen
+            yield after, evolve(leaves, got=old.got), chosen
 
     return rewritten(rule, call)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import coordinator, rounds, timers, walks
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Seat, Seats, Walk
@@ -40,7 +40,7 @@ def _newcomer_without_timer(
     for after, kept, answered in rounds.answer_joins.call(walk, seats, link, scope):
         yield (
             after,
-            _each(kept, seats, lambda was, now: but(now, armed=now.armed and not was.new)),
+            _each(kept, seats, lambda was, now: evolve(now, armed=now.armed and not was.new)),
             answered,
         )
 
@@ -50,13 +50,13 @@ def _newcomer_timer_kept(
     walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[Any]:
     for after, kept, answered in rounds.answer_joins.call(walk, seats, link, scope):
-        yield after, _each(kept, seats, lambda was, now: but(now, new=was.new)), answered
+        yield after, _each(kept, seats, lambda was, now: evolve(now, new=was.new)), answered
 
 
 @seeded(walks.end_walk)
 def _no_deadline(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[Any]:
     for after, rest in walks.end_walk.call(core, walk, scope):
-        yield but(after, deadline=False), rest
+        yield evolve(after, deadline=False), rest
 
 
 @seeded(coordinator.join_group)
@@ -64,7 +64,7 @@ def _id_without_timer(core: Core, seats: Seats, link: Link, scope: Scope) -> Ite
     for label, after, known, answered in coordinator.join_group.call(core, seats, link, scope):
         for id, seat in known:
             if label == "id_required" and seats[id] is None:
-                known = known.put(id, but(seat, armed=False))
+                known = known.put(id, evolve(seat, armed=False))
         yield label, after, known, answered
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.assignment import answer_syncs
 from groupcheck.model.protocol.classic.client import Member, install, send_join, sync_answer
@@ -44,36 +44,36 @@ def _leaves_one_out(before: Slots, label: str, after: Changed, scope: Any) -> Ch
     lost = given & -given
     if not lost:
         return after
-    ids = [(id, but(seat, share=seat.share & ~lost)) for id, seat in after["seats"]]
+    ids = [(id, evolve(seat, share=seat.share & ~lost)) for id, seat in after["seats"]]
     link, walk = after["link"], after["walk"]
     if link.answer is not None:
-        link = but(link, answer=but(link.answer, share=link.answer.share & ~lost))
-    errand = but(walk.errand, free=walk.errand.free | lost)
-    seats = but(after["seats"], ids=tuple(ids))
-    return {**after, "walk": but(walk, errand=errand), "seats": seats, "link": link}
+        link = evolve(link, answer=evolve(link.answer, share=link.answer.share & ~lost))
+    errand = evolve(walk.errand, free=walk.errand.free | lost)
+    seats = evolve(after["seats"], ids=tuple(ids))
+    return {**after, "walk": evolve(walk, errand=errand), "seats": seats, "link": link}
 
 
 def _keeps_dropped_topics(before: Slots, label: str, after: Changed, scope: Any) -> Changed:
     owned = before["client"].owned
-    return {**after, "client": but(after["client"], owned=owned)} if label == "sent" else after
+    return {**after, "client": evolve(after["client"], owned=owned)} if label == "sent" else after
 
 
 def _takes_what_it_dropped(before: Slots, label: str, after: Changed, scope: Any) -> Any:
     if label != "mismatched":
         return after
-    granted = but(before["client"], state=Member.STABLE, granted=before["link"].answer.share)
-    return "assigned", {**after, "client": but(install(granted, scope), rejoin=True)}
+    granted = evolve(before["client"], state=Member.STABLE, granted=before["link"].answer.share)
+    return "assigned", {**after, "client": evolve(install(granted, scope), rejoin=True)}
 
 
 def _forgets_the_change(before: Slots, label: str, after: Changed, scope: Any) -> Changed:
     done = label == "assigned"
-    return {**after, "client": but(after["client"], rejoin=False)} if done else after
+    return {**after, "client": evolve(after["client"], rejoin=False)} if done else after
 
 
 def _leader_looks_away(before: Slots, label: str, after: Changed, scope: Any) -> Any:
     if label != "outdated":
         return after
-    return {**after, "client": but(after["client"], rejoin=before["client"].rejoin)}
+    return {**after, "client": evolve(after["client"], rejoin=before["client"].rejoin)}
 
 
 def _says_nothing(before: Slots, label: str, after: Changed, scope: Any) -> Changed:
@@ -85,7 +85,7 @@ def _reason_gone(before: Slots, label: str, after: Changed, scope: Any) -> Chang
     client, s = before["client"], before["subscription"]
     joins = client.state == Member.STABLE and after["client"].state == Member.PREPARING
     gone = joins and s.joined is not None and not due(s, scope)
-    return {**after, "client": but(after["client"], state=Member.UNJOINED)} if gone else after
+    return {**after, "client": evolve(after["client"], state=Member.UNJOINED)} if gone else after
 
 
 def _has_no_reason(usual: Rule) -> Rule:
@@ -100,7 +100,7 @@ def _stays_over_sized(usual: Rule) -> Rule:
     def call(core: Any, walk: Any, scope: Any) -> Iterator[Any]:
         for after, rest in usual.call(core, walk, scope):
             if isinstance(walk.errand, Reload) and after.members:
-                after = but(after, phase=Phase.STABLE, errands=())
+                after = evolve(after, phase=Phase.STABLE, errands=())
             yield after, rest
 
     return rewritten(usual, call)

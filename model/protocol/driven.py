@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.tabled.steps import Steps
 from groupcheck.model.engine.tabled.tabled import Numbers
@@ -125,7 +125,7 @@ class Driven:
 
     def _sent(self, state: State, member: int, request: Request, live: bool) -> State:
         at = self.links[member]
-        return (*state[:at], but(state[at], request=request, live=live), *state[at + 1 :])
+        return (*state[:at], evolve(state[at], request=request, live=live), *state[at + 1 :])
 
     def _reactions(self, begun: list[Begun], asker: int | None) -> Iterator[Reaction]:
         seen = set()

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.messages import Answer, JoinGroup, Request, SyncGroup
 
 R = TypeVar("R", bound=Request)
@@ -51,8 +51,8 @@ class Link:
 def send(link: Link, request: Request) -> Link:
     """The request reaches the coordinator in this step, or queues behind those that wait."""
     if link.idle:
-        return but(link, request=request, live=True)
-    return but(link, queue=(*link.queue, request))
+        return evolve(link, request=request, live=True)
+    return evolve(link, queue=(*link.queue, request))
 
 
 def send_into_the_void(link: Link, request: Request) -> Link:
@@ -69,8 +69,8 @@ def handled(link: Link, kind: type[R]) -> R:
 def reply(link: Link, answer: Answer) -> Link:
     """Answers the request that is being handled."""
     if link.live:
-        return but(link, request=None, answer=answer)
-    return but(link, request=None, live=True)
+        return evolve(link, request=None, answer=answer)
+    return evolve(link, request=None, live=True)
 
 
 def park(link: Link, request: JoinGroup | SyncGroup) -> Link:
@@ -78,13 +78,13 @@ def park(link: Link, request: JoinGroup | SyncGroup) -> Link:
     same member's parked request of the same kind, which is then never answered.
     """
     if link.live:
-        return but(link, request=None, parked=request, orphaned=False)
+        return evolve(link, request=None, parked=request, orphaned=False)
     superseded = (
         link.parked is not None
         and type(link.parked) is type(request)
         and link.parked.id == request.id
     )
-    return but(link, request=None, live=True, orphaned=link.orphaned or superseded)
+    return evolve(link, request=None, live=True, orphaned=link.orphaned or superseded)
 
 
 def waits(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> bool:
@@ -108,12 +108,12 @@ def deliver(
     """
     if link.parked is None or not waits(link, kind, id):
         return link
-    return but(link, parked=None, answer=Answer(link.parked, code, *fields))
+    return evolve(link, parked=None, answer=Answer(link.parked, code, *fields))
 
 
 def orphan(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> Link:
     """The coordinator forgets a parked request without answering it."""
-    return but(link, orphaned=True) if waits(link, kind, id) else link
+    return evolve(link, orphaned=True) if waits(link, kind, id) else link
 
 
 def mentions(link: Link, id: int) -> bool:

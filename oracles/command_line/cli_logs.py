@@ -16,6 +16,7 @@ from groupcheck.oracles.command_line.option_types import (
     PAIRED,
     PATH,
     POSITIVE,
+    SECONDS,
     SIZE,
     json_option,
     seed_option,
@@ -45,6 +46,7 @@ DIALECTS = (
         "groupcheck replay server.log* --group orders --html timeline.html",
         "groupcheck replay - < incident.zip",
         "groupcheck replay server.log --what-if static --what-if session.timeout.ms=60000",
+        "groupcheck replay --follow server.log --until troubled --for 10m",
     ),
 )
 @click.argument("files", nargs=-1, required=True, type=INPUT, metavar="FILE|DIR|-...")
@@ -72,7 +74,7 @@ DIALECTS = (
 )
 @json_option(
     "Print one JSON document (groupcheck.replay/2; with --spark groupcheck.archive/1, with"
-    " --what-if groupcheck.what-if/1)."
+    " --what-if groupcheck.what-if/1), with --follow one a line (groupcheck.follow/1)."
 )
 @writes("--html", "Write a page with the timeline.")
 @writes("--markdown", "Write the answer as Markdown, for a ticket.")
@@ -85,6 +87,37 @@ DIALECTS = (
     flag_value="-",
     metavar="[FILE]",
     help="Print, or write, a test with the schedule that the log of a broker shows.",
+)
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Read logs while they grow, through rotation, and print a line when the health of a group"
+    " changes, and why (docs/howto/replay.md).",
+)
+@click.option(
+    "--until",
+    type=click.Choice(["troubled", "broken", "calm", "never"]),
+    help="With --follow: end when a group is troubled or broken, when one is broken, or when all"
+    " are calm. Default: never.",
+)
+@click.option(
+    "--for",
+    "seconds",
+    type=SECONDS,
+    metavar="TIME",
+    help="With --follow: end after this time, such as 10m. Default: without a limit.",
+)
+@click.option(
+    "--window",
+    type=SECONDS,
+    metavar="TIME",
+    help="With --follow: lines that came longer ago do not count. Default: 1h.",
+)
+@click.option(
+    "--from-end",
+    "from_end",
+    is_flag=True,
+    help="With --follow: leave out what the files hold already.",
 )
 @click.option(
     "--what-if",
@@ -138,6 +171,9 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
     With --what-if, the events of the log (processes that came, closed, died or stalled) are
     simulated under the group's own protocol and settings, and under others: which rebalances would
     not have happened, and who would not have stood still.
+
+    With --follow, logs are read while they grow. The exit code tells the health of the groups when
+    following ends, as without it; it is 3 after Ctrl-C.
     """
     from groupcheck.oracles.command_line.commands import replay, replay_archive
 

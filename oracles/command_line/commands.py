@@ -19,6 +19,7 @@ from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
+OF_FOLLOW = ("until", "seconds", "window", "from_end")  # options of `replay`
 OF_WHAT_IF = ("settings", "partitions", "replications", "seed", "workers")  # options of `replay`
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
@@ -112,14 +113,15 @@ def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **op
     """
     from groupcheck.oracles.replay.report import run
 
+    of_follow = {name: options.pop(name) for name in OF_FOLLOW}
+    if options.pop("follow"):
+        return _follow(files, of_follow, {"html": html, "markdown": markdown, **options})
+    _only_for("--follow", of_follow, "add --follow")
     change = options.pop("what_if")
     only = {name: options.pop(name) for name in OF_WHAT_IF}
     if change:
         return _what_if(files, change, html, markdown, {**options, **only})
-    for name, value in only.items():
-        if value not in (None, ()):
-            shown = {"settings": "set"}.get(name, name)
-            raise UserError("is only for --what-if", where=f"--{shown}", do="add --what-if static")
+    _only_for("--what-if", only, "add --what-if static")
     wanted = options.pop("pytest", None)
     if wanted is not None:
         from groupcheck.oracles.replay.schedule import export
@@ -128,6 +130,22 @@ def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **op
         _without({"html": html, "markdown": markdown, **options}, "--pytest")
         return export(files, wanted, format, group)
     return run(files, html=html, markdown=markdown, **options)
+
+
+def _only_for(option: str, values: Mapping[str, Any], do: str) -> None:
+    """Raises `UserError` if one of these is given, which only go with another option."""
+    for name, value in values.items():
+        if value not in (None, (), False):
+            raise UserError(f"is only for {option}", where=f"--{_shown(name)}", do=do)
+
+
+def _follow(files: Sequence[Path], own: dict[str, Any], options: dict[str, Any]) -> int:
+    """`groupcheck replay --follow`: see `groupcheck.oracles.replay.follow`."""
+    from groupcheck.oracles.replay.follow.command import run
+
+    taken = {name: options.pop(name) for name in ("format", "group", "as_json", "knowledge")}
+    _without(options, "--follow")
+    return run(files, **taken, **{**own, "until": own["until"] or "never"})
 
 
 def _what_if(
@@ -149,10 +167,15 @@ def _without(others: Mapping[str, Any], option: str) -> None:
     """Raises `UserError` if one of the other options is given beside this one."""
     for name, value in others.items():
         if value not in (None, (), False):
-            shown = name.removeprefix("as_").replace("_", "-")
             raise UserError(
-                f"cannot be combined with {option}", where=f"--{shown}", do="leave it out"
+                f"cannot be combined with {option}", where=f"--{_shown(name)}", do="leave it out"
             )
+
+
+def _shown(name: str) -> str:
+    """An option as it is given."""
+    other = {"settings": "set", "seconds": "for", "as_json": "json"}
+    return other.get(name, name.replace("_", "-"))
 
 
 def replay_archive(

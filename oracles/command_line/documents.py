@@ -31,6 +31,7 @@ from groupcheck.oracles.judge.report.judge_types import AgainDocument, JudgeDocu
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
 from groupcheck.oracles.printable import as_text
 from groupcheck.oracles.record.record_types import RecordDocument
+from groupcheck.oracles.replay.follow.follow_types import FollowLine
 from groupcheck.oracles.replay.replay_types import ReplayDocument
 from groupcheck.oracles.replay.what_if.what_if_types import WhatIfDocument
 from groupcheck.oracles.show.event_types import EventLine
@@ -87,6 +88,20 @@ DOCUMENTS: dict[str, Any] = {
     "groupcheck.event/1": Annotated[
         EventLine,
         Also(allOf=[_owes("event", [name], [*fields]) for name, fields in NEEDED.items()]),
+    ],
+    "groupcheck.follow/1": Annotated[
+        FollowLine,
+        Also(
+            allOf=[
+                _owes(
+                    "event",
+                    ["health"],
+                    "group health before reason causes facts lines left_out file line".split(),
+                ),
+                _owes("event", ["log"], ["file", "reason"]),
+                _owes("event", ["end"], "health reason lines groups forgotten exit_code".split()),
+            ]
+        ),
     ],
     "groupcheck.generate/1": GenerateDocument,
     "groupcheck.judge/1": JudgeDocument,

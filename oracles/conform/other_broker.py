@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.features.failover_phases import LOADING
 from groupcheck.model.protocol.classic.features.full_offsets.admin import ADMIN_RULES
 from groupcheck.model.protocol.classic.features.zombie_coordinator import FORMER, SENT_AWAY
@@ -64,8 +64,8 @@ def remembered(memory: Memory) -> Memory:
     appends hold back, `comparing.held_for_good` knows.
     """
     assert memory.former is not None and memory.kept is not None
-    kept = memory.former_kept and but(memory.former_kept, other=memory.kept.other)
-    former = but(memory.former, appending=False)
+    kept = memory.former_kept and evolve(memory.former_kept, other=memory.kept.other)
+    former = evolve(memory.former, appending=False)
     return Memory(former, memory.former_seats, kept=kept, txns=memory.txns)
 
 

@@ -33,7 +33,7 @@ from collections.abc import Collection, Iterator
 
 import attrs
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.features.failover_phases import (
@@ -433,7 +433,7 @@ class Rows:
         state = self._state(memory, stale=memory.former is not None)
         if rule in ENDS_TXN:
             at = self._see.at["txn", me]
-            decided = but(state[at], decided=ENDS_TXN[rule])
+            decided = evolve(state[at], decided=ENDS_TXN[rule])
             state, rule = (*state[:at], decided, *state[at + 1 :]), write_marker.name
         for fired in self._driven.fired(state, rule, me):
             if given.way is not None and not fired[0][0].endswith(f":{given.way}"):
@@ -446,7 +446,7 @@ class Rows:
         """The memory beside which a process has its other list."""
         assert isinstance(self.scope, TriggersScope)
         listed = self.scope.lists_after[me]
-        seats = [but(s, listed=listed) if k == me else s for k, s in enumerate(memory.seats)]
+        seats = [evolve(s, listed=listed) if k == me else s for k, s in enumerate(memory.seats)]
         return attrs.evolve(memory, seats=tuple(seats))
 
     def _state(self, memory: Memory, stale: bool) -> State:
@@ -484,7 +484,7 @@ class Rows:
         if not isinstance(named["offsets"], OffsetStore):
             return known
         kept, txns = ranked(named["offsets"], named["txn"])
-        return attrs.evolve(known, kept=but(kept, disturbed=False), txns=txns)  # a ghost
+        return attrs.evolve(known, kept=evolve(kept, disturbed=False), txns=txns)  # a ghost
 
     def _stored(self, reaction: Reaction) -> int | None:
         offsets: Offsets = reaction.state[self._see.at["offsets", None]]

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import anybody, heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer
@@ -131,7 +131,7 @@ class ConsumerRows:
         after = [*rest]
         after[self._budget] = self.start[self._budget]
         for at in self._links:
-            after[at] = but(after[at], answer=None, tag=Tag.OLD)
+            after[at] = evolve(after[at], answer=None, tag=Tag.OLD)
         state = tuple(after)
         facts = {
             **answer_of_model(answer, leaves),
@@ -148,9 +148,9 @@ class ConsumerRows:
         return not always.isdisjoint(fired) or self._lasting(before) != self._lasting(after)
 
     def _lasting(self, state: State) -> Any:
-        core = but(self.core(state), due=True, stale=False, topics=0)
+        core = evolve(self.core(state), due=True, stale=False, topics=0)
         return core, [
-            seat and but(seat, session=True, rebalance=Timer.OFF) for seat in self.seats(state)
+            seat and evolve(seat, session=True, rebalance=Timer.OFF) for seat in self.seats(state)
         ]
 
     # -- the same for the real coordinator

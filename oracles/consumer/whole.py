@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import client_faults, timers
 from groupcheck.model.protocol.consumer.client import answer_arrives, request_arrives
@@ -197,7 +197,7 @@ class Group:
         seats = [self.part(state, "seat", i) for i in range(MEMBERS)]
         found = of_coordinator.of_model(self.part(state, "core"), seats, self.scope)
         for i in range(MEMBERS):
-            link = but(self.part(state, "link", i), back=None)
+            link = evolve(self.part(state, "link", i), back=None)
             mine = of_member.of_model(self.part(state, "client", i), link, self.scope)
             found |= {f"member {i}: {what}": value for what, value in mine.items()}
         return found

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from attrs import Factory, define, evolve, field, frozen
+import attrs
+from attrs import Factory, define, field, frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.features.failover_phases import Way, load_group
@@ -205,7 +206,7 @@ class Group:
         """An index that meant nobody is for a static, or a dynamic, member from now on."""
         seats = list(self.memory.seats)
         seats[index] = Seats(static=static)
-        self.memory = evolve(self.memory, seats=tuple(seats))
+        self.memory = attrs.evolve(self.memory, seats=tuple(seats))
 
     def claimed(self, id: Id, protocols: Protocols) -> int:
         """A number of the subscription: the one that the member has, if it is the same as before,
@@ -353,7 +354,7 @@ class Group:
         id = (index, ids[-1])
         old = self.members.get(id)
         name = self.new_name(said.instance or said.client) if old is None else old.name
-        self.members[id] = but(said, name=name)
+        self.members[id] = evolve(said, name=name)
         if now[id[1]] is not None and self.core.members == 1:
             self.protocol_type = said.protocol_type
 
@@ -365,7 +366,7 @@ class Group:
         for rank, (id, member) in enumerate(members := self.joined):
             given = self._plan.get(member.name, b"")
             self._shares[interval(rank, len(members), SEATS)] = given
-            self.members[id] = but(member, assignment=given)
+            self.members[id] = evolve(member, assignment=given)
         self._plan = {}
 
     # -- Timers
@@ -432,4 +433,4 @@ def _counted(answer: Answer, generation: int) -> Answer:
     """
     if answer.generation == NO_GENERATION:
         return answer
-    return but(answer, generation=generation + answer.generation - HERE)
+    return evolve(answer, generation=generation + answer.generation - HERE)

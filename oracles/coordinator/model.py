@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from attrs import Factory, define, evolve, frozen
+import attrs
+from attrs import Factory, define, frozen
 
-from groupcheck.model.engine import RuleError, Spec, SpecError, but
+from groupcheck.model.engine import RuleError, Spec, SpecError, evolve
 from groupcheck.model.engine.step import State
 from groupcheck.model.mutations import Mutation, all_mutations
 from groupcheck.model.protocol.classic import rules
@@ -93,7 +94,7 @@ class Model:
         """The group that nobody has joined."""
         driven = self._of(True)
         named = driven.see.named(driven.start())
-        return Memory(but(named["core"], generation=HERE), named["seats"])
+        return Memory(evolve(named["core"], generation=HERE), named["seats"])
 
     def ask(self, memory: Memory, index: int, request: Request, two_step: bool) -> Step | None:
         """The effect of a request of the process with that index. `two_step`: a dynamic member
@@ -129,7 +130,7 @@ class Model:
         on = core.generation - HERE
         generation, *record = core.durable
         durable = (max(generation - on, HERE - _LONGEST_AGO) if generation else 0, *record)
-        after = Memory(but(core, generation=HERE, durable=durable), named["seats"])
+        after = Memory(evolve(core, generation=HERE, durable=durable), named["seats"])
         return Step(reaction.rules, reaction.own, reaction.told, after, on)
 
     def _state(self, memory: Memory) -> State:
@@ -172,7 +173,7 @@ def spec_of(scope: Scope, features: Features, mutation: Mutation | None) -> Spec
         if wanted is not None and (broken := _broken(spec, wanted)) is not None:
             spec, wanted = broken, None
     assert wanted is None, f"{wanted.id} is not served"
-    return evolve(spec, name=VARIANT.name)
+    return attrs.evolve(spec, name=VARIANT.name)
 
 
 def _changes(features: Features) -> list[Transformation]:

@@ -15,9 +15,10 @@ from heapq import heappop, heappush
 from math import inf
 from typing import Any
 
-from attrs import Factory, define, evolve, field
+import attrs
+from attrs import Factory, define, field
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.features.takeover import takeover_committed
 from groupcheck.model.protocol.classic.group import Phase, is_member
@@ -131,8 +132,8 @@ class Groups:
         if not full and number == NO_ID and self._revotes(group, index, said):
             # The members vote for another protocol then, so a takeover starts a round, as in a
             # group that waits for SyncGroup.
-            core = but(group.core, phase=Phase.COMPLETING)
-            group.memory = evolve(group.memory, core=core)
+            core = evolve(group.core, phase=Phase.COMPLETING)
+            group.memory = attrs.evolve(group.memory, core=core)
         asks = JoinGroup(number, group.claimed(id, said.protocols))
 
         def reply(answer: Answer, rules: tuple[str, ...]) -> None:

@@ -1,5 +1,5 @@
 """A proxy on the loopback that closes connections on which nothing was sent for a while, as
-firewalls and load balancers do.
+firewalls and load balancers do. It may be slow, as a long line is.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         # The port to which it hands on; nobody connects before it is set.
         self.target = 0
+        # For how long it keeps what it has read, as a long line does. May change at any time.
+        self.delay_s = 0.0
         # When it closed connections as idle, in Unix ms, and the clients' ports.
         self.cuts: list[tuple[int, int]] = []
 
@@ -81,6 +83,7 @@ class Proxy:
                     data = key.fileobj.recv(CHUNK)  # type: ignore[union-attr]
                     if not data:
                         return False
+                    time.sleep(self.delay_s)
                     key.data.sendall(data)
         except (OSError, ValueError):  # closed
             return False

@@ -14,6 +14,7 @@ from attrs import frozen
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.oracles.replay.harm import harm, serious, weight
 from groupcheck.oracles.replay.stories import told_report
+from groupcheck.oracles.replay.unsettled import unsettled
 from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
@@ -151,6 +152,12 @@ def _health(
         late = next((s for s in waits if s.late), None)
         what = f"{(late or waits[0]).name} waits for {(late or waits[0]).state.waits_for}"
         return ("troubled" if late else "unknown"), f"{what} when its log ends"
+    told = [s.group for s in seen] or [told_report("", evidence.story)]
+    classic = (g.timeline.rounds for g in told if g.protocol != "consumer")
+    if open_ := next(filter(None, map(unsettled, classic)), ""):
+        return "unknown", open_
+    if any(evidence.group in text for s in seen for _, text in s.file.samples if evidence.group):
+        return "unknown", "a line of its coordinator is not understood"
     if diagnosis.healthy:
         return "calm", diagnosis.healthy[0].text
     rounds = (r for s in seen for r in s.group.timeline.rounds)

@@ -17,6 +17,7 @@ WAITS_MS = 1000
 """A rebalance with which the log ends is worth a word after this time."""
 SERIOUS_MS = 10_000
 """So long may a rebalance take, and partitions be without an owner, in a calm group."""
+EMPTY_AT_END = "the group has no members when the log ends"
 ABSENT = {
     "slow": "was alive but did not join in time",
     "dead": "was not heard of any more",
@@ -39,7 +40,8 @@ def harm(found: Findings) -> Iterator[str]:
     """The harm to the application and its records, one sentence for each kind."""
     empty = [e.window for e in found.empty if not e.by_choice]
     if empty:
-        yield f"the group had no members{_total(empty)}"
+        over = any(not w.open for w in empty) or any(w.ms for w in empty)
+        yield f"the group had no members{_total(empty)}" if over else EMPTY_AT_END
     if found.unowned:
         longest = found.unowned[0]
         partitions = len({u.partition for u in found.unowned})
@@ -74,7 +76,7 @@ def serious(found: Findings) -> bool:
     if found.unsettled is not None:
         long.append(found.unsettled.window)
     return (
-        any(not e.by_choice for e in found.empty)
+        any(e.how and not e.by_choice for e in found.empty)
         or bool(found.two_owners or found.went_back or found.jumped)
         or any((window.ms or 0) >= SERIOUS_MS for window in long)
     )

@@ -174,7 +174,7 @@ def replay(
     reports: list[FileReport] = []
     for source in there.sources:
         try:
-            reports += _of(source, asked, evidence)
+            reports += reports_of(source, asked, evidence)
         except TraceError as e:  # it has changed since it was found
             there.refused.append((source.name, e))
     if not reports:
@@ -188,7 +188,7 @@ def replay(
     return Replayed(every, notes, evidence, knowledge)
 
 
-def _of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iterator[FileReport]:
+def reports_of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iterator[FileReport]:
     """The reports of one log: of each kind of broker lines that it has, and of its clients. What
     its lines say is added to `evidence`.
     """

@@ -65,6 +65,8 @@ from groupcheck.traces.story.timeline import Timeline
 
 GROUPS_IN_FULL = 3
 """So many groups are told in full; where there are more, only the worst is."""
+GROUPS_LISTED = 10
+"""Of many groups the overview has so many, so that the answer about the worst is on one screen."""
 LINES_SHOWN = 20
 LOGS_SHOWN = 12
 ROUNDS_SHOWN = 24
@@ -119,7 +121,7 @@ def _overview(
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold", style="bold", max_width=40)
     table.add_column(overflow="fold")
-    for answer in single[:LINES_SHOWN]:
+    for answer in single[:GROUPS_LISTED]:
         t = in_words(answer, reports)
         name = answer.group or "without a name"
         words = (Text(printable(name)), Text(printable(t.in_brief)))
@@ -128,9 +130,9 @@ def _overview(
         words = (Text(), Text(f"{len(calm):,} groups"))
         table.add_row(Text(WORDS["calm"], HEALTH_COLOUR["calm"]), *words)
     yield Padding(Stacked(table, lead=2, named=False), (0, 0, 0, 2))
-    if len(single) > LINES_SHOWN:
+    if len(single) > GROUPS_LISTED:
         yield Text(
-            f"  and {plural(len(single) - LINES_SHOWN, 'more group')} (--json has all)", "dim"
+            f"  and {plural(len(single) - GROUPS_LISTED, 'more group')} (--json has all)", "dim"
         )
     if len(single) > GROUPS_IN_FULL:
         yield Text("  the worst in full below; --group shows any other, --html all", "dim")

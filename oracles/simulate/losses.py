@@ -14,7 +14,7 @@ Left out: the loss of an answer to a request that was parked, and of a commit.
 
 from __future__ import annotations
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.messages import JoinGroup
 from groupcheck.oracles.simulate.parts import Parts
@@ -71,4 +71,4 @@ def beats(group: Parts, index: int, bound: Bound, outcome: Outcome, now: float) 
     group.take(bound, index, outcome, now, of_member=True)
     link = group.link(index)
     if unheard and link.request is not None:
-        group.world.put("link", index, but(link, live=False))
+        group.world.put("link", index, evolve(link, live=False))

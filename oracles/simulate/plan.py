@@ -19,7 +19,7 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.assignors import Group, Member, cooperative_sticky, sticky
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.async_server import rounds as by_coordinator
 from groupcheck.model.protocol.classic.assignment import Claims, claim_of
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
@@ -47,7 +47,7 @@ def planned(errand: Errand, core: Any, seats: Sequence[Any], scope: Any) -> Plan
         known = core.planned if isinstance(scope, TriggersScope) else errand.plan.free
         told = [(*claim[:2], scope.partitions_of(claim[2])) for mine in claims for claim in mine]
         shares = dealt(cooperative_sticky, told, scope.partition_names, known)
-        return Plan(but(errand.plan, chosen=()), _by_process(claims, shares), False)
+        return Plan(evolve(errand.plan, chosen=()), _by_process(claims, shares), False)
     if isinstance(errand, by_coordinator.Collect):
         owned = [[by_coordinator.counted(seat, scope) for _, seat in mine] for mine in seats]
         names = [(TOPIC, p) for p in range(scope.partition_count)]

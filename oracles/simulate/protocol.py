@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.protocol.classic import client
 from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.protocol.variant import Variant
@@ -69,7 +69,7 @@ def heartbeats_go_on(spec: Spec) -> Spec:
     def send_heartbeat(*args: Any) -> Iterator[Any]:
         start = len(usual.takes) + at
         member = args[start]
-        waits = but(member, rejoin=False)
+        waits = evolve(member, rejoin=False)
         for outcome in usual.call(*args[:start], waits, *args[start + 1 :]):
             told = outcome[at + bool(usual.labels)] is waits
             yield tuple(member if told and value is waits else value for value in outcome)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.protocol.classic.group import ENDED, REST, Walk
 from groupcheck.model.protocol.classic.walks import begin_walk
 from groupcheck.model.protocol.connect.leader import Survey
@@ -142,7 +142,7 @@ class Group(Parts):
                 visit = None
                 continue
             if plan is not None:
-                walk = but(walk, errand=but(walk.errand, chosen=plan.chosen[walk.at]))
+                walk = evolve(walk, errand=evolve(walk.errand, chosen=plan.chosen[walk.at]))
                 world.put("walk", 0, walk)
             if visit is None:
                 visit = next(b for b in self._visits if world.opens(b, walk.at))
@@ -158,7 +158,7 @@ class Group(Parts):
         else:
             plan = planned(errand, self.core, seats, world.spec.scope)
         if plan is not None:
-            world.put("core", 0, but(self.core, errands=(plan.errand,)))
+            world.put("core", 0, evolve(self.core, errands=(plan.errand,)))
             if plan.by_coordinator:
                 self.coordinator.plans()
         return plan

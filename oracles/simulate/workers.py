@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.classic.group import Seat, Walk
 from groupcheck.model.protocol.connect.leader import Deal, Leader, Survey, claim_of, planned
@@ -57,7 +57,7 @@ class Workers:
         mine: Seat = seats[leader][seats[leader].leader]
         claims = [[claim_of(seat) for _, seat in there if seat.member] for there in seats]
         reports = [seat.more.offset for there in seats for _, seat in there if seat.member]
-        known = but(
+        known = evolve(
             survey,
             claims=tuple(chain.from_iterable(claims)),
             offset=max(reports),
@@ -70,7 +70,7 @@ class Workers:
         group.world.put("memory", 0, memory)
         deal = walk.errand
         assert isinstance(deal, Deal)
-        return Plan(but(deal, chosen=()), _by_process(claims, deal.chosen), False)
+        return Plan(evolve(deal, chosen=()), _by_process(claims, deal.chosen), False)
 
     def _hears(self, leader: int, generation: int) -> bool:
         """Will the leader know that it leads, once it reads what is on its way to it?"""

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine import Predicate, Spec, but, end, invariant, rule, single
+from groupcheck.model.engine import Predicate, Spec, end, evolve, invariant, rule, single
 
 State = tuple[Any, ...]
 
@@ -88,13 +88,13 @@ def jugs(*sizes: int) -> Spec:
         for x, size in every.items():
             there = getattr(jugs, x)
             if there < size:
-                yield "fill", but(jugs, **{x: size})
+                yield "fill", evolve(jugs, **{x: size})
             if there:
-                yield "empty", but(jugs, **{x: 0})
+                yield "empty", evolve(jugs, **{x: 0})
             for y, room in every.items():
                 poured = min(there, room - getattr(jugs, y)) if x != y else 0
                 if poured:
-                    yield "pour", but(jugs, **{x: there - poured, y: getattr(jugs, y) + poured})
+                    yield "pour", evolve(jugs, **{x: there - poured, y: getattr(jugs, y) + poured})
 
     @invariant
     def fits(jugs: Jugs) -> bool:

@@ -4,7 +4,7 @@ CACM 1979; the TLA+ examples' ChangRoberts): the member with the smallest identi
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, any_of, array, but, end, goal, invariant, rule
+from groupcheck.model.engine import Spec, any_of, array, end, evolve, goal, invariant, rule
 
 
 @frozen
@@ -19,20 +19,20 @@ class Node:
 def begin(me, node, next: "node[me+1]", scope):
     if not node.begun:
         sent = {scope[me]} if node.initiator else set()
-        yield but(node, begun=True), but(next, inbox=next.inbox | sent)
+        yield evolve(node, begun=True), evolve(next, inbox=next.inbox | sent)
 
 
 @rule("forwarded", "lost", "stopped", "won")
 def receive(me, node, next: "node[me+1]", scope):
     for identity in sorted(node.inbox) if node.begun else ():
-        left = but(node, inbox=node.inbox - {identity})
-        passed = but(next, inbox=next.inbox | {identity})
+        left = evolve(node, inbox=node.inbox - {identity})
+        passed = evolve(next, inbox=next.inbox | {identity})
         if node.state == "lost":
             yield "forwarded", left, passed
         elif identity < scope[me]:
-            yield "lost", but(left, state="lost"), passed
+            yield "lost", evolve(left, state="lost"), passed
         elif identity == scope[me]:
-            yield "won", but(left, state="won"), next
+            yield "won", evolve(left, state="won"), next
         else:
             yield "stopped", left, next
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, array, but, end, goal, invariant, rule, single
+from groupcheck.model.engine import Spec, array, end, evolve, goal, invariant, rule, single
 
 
 class Phase(IntEnum):
@@ -89,28 +89,30 @@ IDLE = Link()
 
 
 def answer(kind, **content):
-    return but(IDLE, response=kind, **content)
+    return evolve(IDLE, response=kind, **content)
 
 
 def seated(group, i, **changes):
     """The group with one seat changed."""
     seats = group.seats
-    return but(group, seats=(*seats[:i], but(seats[i], **changes), *seats[i + 1 :]))
+    return evolve(group, seats=(*seats[:i], evolve(seats[i], **changes), *seats[i + 1 :]))
 
 
 def prepared(group):
     """The group in a round of joins; who waited for an assignment waits no more."""
     if group.phase == Phase.PREPARING:
         return group
-    return but(
+    return evolve(
         group,
         phase=Phase.PREPARING,
-        seats=tuple([but(s, waiting_sync=False, share=0) for s in group.seats]),
+        seats=tuple([evolve(s, waiting_sync=False, share=0) for s in group.seats]),
     )
 
 
 def empty_if_deserted(group):
-    return group if any(s.known for s in group.seats) else but(group, phase=Phase.EMPTY, leader=-1)
+    return (
+        group if any(s.known for s in group.seats) else evolve(group, phase=Phase.EMPTY, leader=-1)
+    )
 
 
 def requested(kind):
@@ -124,7 +126,7 @@ def requested(kind):
 @rule("send_join", "send_heartbeat", "send_leave", when=lambda link: link == IDLE)
 def poll(member, link):
     if member.stage == Stage.UNJOINED:
-        yield "send_join", but(member, stage=Stage.JOINING, owned=0), Link("join")
+        yield "send_join", evolve(member, stage=Stage.JOINING, owned=0), Link("join")
     elif member.stage == Stage.STABLE:
         yield "send_heartbeat", member, Link("heartbeat", generation=member.generation)
         yield "send_leave", Member(crashes=member.crashes), Link("leave")
@@ -147,7 +149,7 @@ def crash(member, link, scope):
 )
 def receive(member, link, scope):
     if link.response == "join" and member.stage == Stage.JOINING:
-        syncing = but(member, stage=Stage.SYNCING, generation=link.generation)
+        syncing = evolve(member, stage=Stage.SYNCING, generation=link.generation)
         if link.roster:
             yield (
                 "lead_sync",
@@ -157,13 +159,13 @@ def receive(member, link, scope):
         else:
             yield "follow_sync", syncing, Link("sync", generation=link.generation)
     elif link.response == "sync" and member.stage == Stage.SYNCING:
-        yield "assigned", but(member, stage=Stage.STABLE, owned=link.share), IDLE
+        yield "assigned", evolve(member, stage=Stage.STABLE, owned=link.share), IDLE
     elif link.response == "ok":
         yield "heartbeat_ok", member, IDLE
     elif link.response == "rebalance":
-        yield "rejoin", but(member, stage=Stage.UNJOINED), IDLE
+        yield "rejoin", evolve(member, stage=Stage.UNJOINED), IDLE
     else:
-        yield "reset", but(member, stage=Stage.UNJOINED, generation=-1, owned=0), IDLE
+        yield "reset", evolve(member, stage=Stage.UNJOINED, generation=-1, owned=0), IDLE
 
 
 # -- coordinator: requests
@@ -209,8 +211,8 @@ def on_sync(me, group, link):
     else:
         waiting = seated(group, me, waiting_sync=True)
         if me == group.leader and link.shares:
-            seats = tuple([but(s, share=share) for s, share in zip(waiting.seats, link.shares)])
-            waiting = but(waiting, phase=Phase.STABLE, seats=seats)
+            seats = tuple([evolve(s, share=share) for s, share in zip(waiting.seats, link.shares)])
+            waiting = evolve(waiting, phase=Phase.STABLE, seats=seats)
         yield "parked", waiting, IDLE
 
 
@@ -240,7 +242,7 @@ def complete_join(group):
     known = [i for i, s in enumerate(group.seats) if s.known]
     if group.phase == Phase.PREPARING and known and all(group.seats[i].waiting_join for i in known):
         leader = group.leader if group.leader in known else known[0]
-        yield but(group, phase=Phase.COMPLETING, generation=group.generation + 1, leader=leader)
+        yield evolve(group, phase=Phase.COMPLETING, generation=group.generation + 1, leader=leader)
 
 
 @rule
@@ -248,7 +250,7 @@ def join_timeout(group, scope):
     late = any(s.known and not s.waiting_join for s in group.seats)
     if group.phase == Phase.PREPARING and late and group.timeouts < scope.timeouts:
         seats = tuple([s if s.waiting_join else Seat() for s in group.seats])
-        yield empty_if_deserted(but(group, timeouts=group.timeouts + 1, seats=seats))
+        yield empty_if_deserted(evolve(group, timeouts=group.timeouts + 1, seats=seats))
 
 
 @rule
@@ -256,7 +258,7 @@ def session_timeout(me, group, scope):
     seat = group.seats[me]
     idle = seat.known and not seat.waiting_join and not seat.waiting_sync
     if idle and group.timeouts < scope.timeouts and group.generation < scope.generations:
-        gone = seated(but(group, timeouts=group.timeouts + 1), me, known=False, share=0)
+        gone = seated(evolve(group, timeouts=group.timeouts + 1), me, known=False, share=0)
         yield empty_if_deserted(prepared(gone))
 
 

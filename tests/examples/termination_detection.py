@@ -4,7 +4,7 @@ from node to node against the order of the ring, and finds out whether all have 
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, any_of, array, but, goal, invariant, rule, single
+from groupcheck.model.engine import Spec, any_of, array, evolve, goal, invariant, rule, single
 
 WHITE, BLACK = "white", "black"
 
@@ -24,7 +24,7 @@ class Token:
 @rule
 def initiate_probe(me, node, token, scope):
     if me == token.at == 0 and BLACK in (token.color, node.color):
-        yield but(node, color=WHITE), Token(scope - 1, WHITE)
+        yield evolve(node, color=WHITE), Token(scope - 1, WHITE)
 
 
 @rule
@@ -32,19 +32,19 @@ def pass_token(me, node, token):
     may_pass = not node.active or BLACK in (node.color, token.color)
     if me == token.at != 0 and may_pass:
         color = BLACK if node.color == BLACK else token.color
-        yield but(node, color=WHITE), Token(me - 1, color)
+        yield evolve(node, color=WHITE), Token(me - 1, color)
 
 
 @rule(when=lambda node: node.active)
 def send(me, other, node, receiver: "node[other]"):
     color = BLACK if other > me else node.color
-    yield but(node, color=color), but(receiver, active=True)
+    yield evolve(node, color=color), evolve(receiver, active=True)
 
 
 @rule
 def deactivate(node):
     if node.active:
-        yield but(node, active=False)
+        yield evolve(node, active=False)
 
 
 def is_detected(token, first):

@@ -4,7 +4,7 @@ TwoPhase): a protocol of your own.
 
 from attrs import frozen
 
-from groupcheck.model.engine import Element, Spec, array, but, end, goal, invariant, rule, single
+from groupcheck.model.engine import Element, Spec, array, end, evolve, goal, invariant, rule, single
 
 
 @frozen
@@ -27,7 +27,7 @@ class Network:  # messages are never lost, and may be read again
 @rule
 def prepare(me: Element, manager, network):
     if manager.phase == "working":
-        yield Manager("prepared"), but(network, prepared=network.prepared | {me})
+        yield Manager("prepared"), evolve(network, prepared=network.prepared | {me})
 
 
 @rule
@@ -39,15 +39,19 @@ def give_up(manager):
 @rule
 def note_prepared(me: Element, coordinator, network):
     if coordinator.phase == "init" and me in network.prepared:
-        yield but(coordinator, prepared=coordinator.prepared | {me}), network
+        yield evolve(coordinator, prepared=coordinator.prepared | {me}), network
 
 
 @rule("commit", "abort")
 def decide(coordinator, network, scope):
     if coordinator.phase == "init":
         if len(coordinator.prepared) == scope:
-            yield "commit", but(coordinator, phase="committed"), but(network, decision="committed")
-        yield "abort", but(coordinator, phase="aborted"), but(network, decision="aborted")
+            yield (
+                "commit",
+                evolve(coordinator, phase="committed"),
+                evolve(network, decision="committed"),
+            )
+        yield "abort", evolve(coordinator, phase="aborted"), evolve(network, decision="aborted")
 
 
 @rule

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
-from attrs import evolve, frozen
+from attrs import frozen
 from jsonschema import Draft202012Validator
 from two_phase_commit import (
     Coordinator,
@@ -24,7 +25,7 @@ from two_phase_commit import (
 )
 
 from groupcheck.invariants.registry import Promises
-from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
+from groupcheck.model.engine import ScopeError, Spec, array, evolve, rule, single
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.mutation import Seeded
@@ -58,16 +59,24 @@ def decide(coordinator, network, scope):
 
     if coordinator.phase == "init":
         if all_prepared(coordinator, scope):
-            yield "commit", but(coordinator, phase="committed"), but(network, decision="committed")
-        yield "abort", but(coordinator, phase="aborted"), but(network, decision="aborted")
+            yield (
+                "commit",
+                evolve(coordinator, phase="committed"),
+                evolve(network, decision="committed"),
+            )
+        yield "abort", evolve(coordinator, phase="aborted"), evolve(network, decision="aborted")
 
 
 @rule("commit", "abort")
 def decide_hastily(coordinator, network, scope):
     if coordinator.phase == "init":
         if len(coordinator.prepared) >= scope.members - 1:
-            yield "commit", but(coordinator, phase="committed"), but(network, decision="committed")
-        yield "abort", but(coordinator, phase="aborted"), but(network, decision="aborted")
+            yield (
+                "commit",
+                evolve(coordinator, phase="committed"),
+                evolve(network, decision="committed"),
+            )
+        yield "abort", evolve(coordinator, phase="aborted"), evolve(network, decision="aborted")
 
 
 def spec(scope: Scope) -> Spec:
@@ -103,7 +112,7 @@ HASTY = Mutation(
     "consistent",
     "",
     {"members": 3},
-    (Seeded(evolve(decide_hastily, name="decide"), decide),),
+    (Seeded(attrs.evolve(decide_hastily, name="decide"), decide),),
 )
 HARMLESS = Mutation(
     "harmless", "EXAMPLE-2", "nothing", FAMILY, "consistent", "", {}, (Seeded(decide, decide),)

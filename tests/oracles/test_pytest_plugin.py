@@ -17,21 +17,22 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 SUITE = """
 import sys
 
+import attrs
 import pytest
-from attrs import evolve
 from two_phase_commit import decide, prepare, two_phase_commit
 
-from groupcheck.model.engine import but, eventually, rule, weak
+from groupcheck.model.engine import evolve, eventually, rule, weak
 
 
 @rule("commit", "abort")
 def hasty(coordinator, network, scope):
     if coordinator.phase == "init":
-        yield "commit", but(coordinator, phase="committed"), but(network, decision="committed")
-        yield "abort", but(coordinator, phase="aborted"), but(network, decision="aborted")
+        decided = evolve(network, decision="committed")
+        yield "commit", evolve(coordinator, phase="committed"), decided
+        yield "abort", evolve(coordinator, phase="aborted"), evolve(network, decision="aborted")
 
 
-BROKEN = two_phase_commit(2).replaced(evolve(hasty, name="decide"))
+BROKEN = two_phase_commit(2).replaced(attrs.evolve(hasty, name="decide"))
 
 
 def test_holds(groupcheck):
@@ -44,7 +45,7 @@ def ends(manager):
 
 
 def test_progress_is_left_aside(groupcheck):
-    live = evolve(two_phase_commit(2), fair=[weak(decide)], progress=[ends])
+    live = attrs.evolve(two_phase_commit(2), fair=[weak(decide)], progress=[ends])
     groupcheck.check(live, engine="reference")
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
@@ -45,7 +45,7 @@ def _group(core: Core, *, joined: bool = False) -> tuple[Core, Seats]:
     if core.phase == Phase.EMPTY:
         return core, _NOBODY
     seat = Seat(member=True, join=joined, due=core.phase in (Phase.COMPLETING, Phase.STABLE))
-    counted = but(
+    counted = evolve(
         core, members=1, parked=int(joined), due=int(seat.due), led=True, leader_parked=joined
     )
     return counted, Seats(((_LEADER, seat),), leader=_LEADER)

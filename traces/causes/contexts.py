@@ -57,6 +57,22 @@ def contexts() -> Mapping[str, Context]:
     }
 
 
+@cache
+def _owners() -> Mapping[str, Set[str]]:
+    """Setting -> the libraries and surroundings that have it; only those that not all have."""
+    text = (files("groupcheck.traces.causes") / "settings.toml").read_text("utf-8")
+    tables = tomllib.loads(text)
+    every = {name for some in tables.values() for name in some}
+    return {name: {who for who, some in tables.items() if name in some} for name in every}
+
+
+def exists_in(setting: str, libraries: Set[str], shown: Set[str]) -> bool:
+    """Is there such a setting where these clients' libraries and surroundings show?"""
+    owners = _owners().get(setting)
+    clients = libraries - {BROKER}
+    return owners is None or not clients or not owners.isdisjoint(clients | shown)
+
+
 def speaker(said: Statement) -> str:
     """Who says it."""
     if contexts()[ADMIN].shown_by(said):

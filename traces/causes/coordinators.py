@@ -32,16 +32,21 @@ def given_up(group: GroupEvidence) -> Iterator[Statement]:
     for some in group.of_each_process(
         "coordinator_found", "coordinator_lost", "disconnected", *AT_WORK
     ):
-        found: Statement | None = None
+        found = gone = None
         lost: list[tuple[Statement, Statement]] = []
         for said in some:
             if said.kind == "coordinator_found":
                 found = said
+                if gone is not None and coordinator_text(gone) == coordinator_text(said):
+                    lost.append((gone, gone))  # it was found before these lines begin
+                gone = None
             elif said.kind in AT_WORK:
                 found, lost = None, lost if len(lost) >= MOST_LOSSES else []
             elif found is not None and _gives_up(found, said):
                 lost.append((found, said))
                 found = None
+            elif found is None and not lost and said.fields.get("disconnected") == "true":
+                gone = said
         if len(lost) >= 2:
             reasons = [r for _, s in lost if (r := s.fields.get("reason"))]
             before, last = lost[-1]
@@ -77,7 +82,7 @@ def unreached(group: GroupEvidence) -> Iterator[Statement]:
         same: str | None
         to_it = [s for s in ended if _leads_to(s, now)]
         failed = [s for s in to_it if s.fields.get("reason") == "could not connect" or _fails(s)]
-        if len(failed) >= 2:
+        if len(failed) >= 2 or (failed and failed[-1].line < now.line):
             same, shown = "yes", failed
         elif len(found) >= 3 and len(ended) >= 3 and all(s.kind != "joining" for s in some):
             same, shown = "yes" if to_it else None, to_it or ended

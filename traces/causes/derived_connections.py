@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from groupcheck.traces.causes.coordinators import AT_WORK
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.nodes import coordinator_address, coordinator_text
+from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
-from groupcheck.traces.clients.who import SARAMA
+from groupcheck.traces.clients.who import LIBRDKAFKA, SARAMA
 from groupcheck.traces.facts.values import CLOSE_SHARE
 
 LONG_MS = 60_000
@@ -177,7 +178,43 @@ def denying_coordinators(group: GroupEvidence) -> Iterator[Statement]:
             yield fact(found, "coordinator_denies", broker=coordinator_text(found), repeats=same)
 
 
+MOMENT_MS = 5_000
+
+
+def found_topics(group: GroupEvidence) -> Iterator[Statement]:
+    """Topics that were not there for a moment, as right after they are made: partitions of all of
+    them were assigned soon afterwards.
+    """
+    missing = group.all("topic_unknown")
+    if any(not _may_pass(said) for said in missing):
+        return
+    found = group.all("assigned", "subscription_changed")
+    if missing and found and all(_is_there_after(said, found) for said in missing):
+        after = ms_between(missing[0], found[-1])
+        if after is None or after > MOMENT_MS:
+            return
+        yield fact(missing[-1], "recovered", of="topic_unknown", after=after)
+
+
+def _may_pass(missing: Statement) -> bool:
+    """Does the error, or librdkafka's first look at its metadata, leave that open?"""
+    error = missing.fields.get("error")
+    return error == "LEADER_NOT_AVAILABLE" or (missing.library == LIBRDKAFKA and error is None)
+
+
+def _is_there_after(missing: Statement, found: list[Statement]) -> bool:
+    return any(said.line > missing.line and _finds(said, missing) for said in found)
+
+
+def _finds(said: Statement, missing: Statement) -> bool:
+    if said.kind == "subscription_changed":  # librdkafka sees `topics` that match
+        return said.library == LIBRDKAFKA and bool(said.fields.get("topics"))
+    partitions = partitions_of(str(said.fields.get("partitions", "")))
+    return missing.fields.get("topic") in {name.rpartition("-")[0] for name in partitions}
+
+
 FINDERS = (
+    found_topics,
     lost_connections,
     missing_coordinators,
     away_coordinators,

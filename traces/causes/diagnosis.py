@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
 from attrs import evolve, frozen
 
 from groupcheck.traces.causes.contexts import ADMIN, CLASSIC, CONSUMER, speaker
-from groupcheck.traces.causes.found_cause import QUOTED, FoundCause, as_found, may_be
+from groupcheck.traces.causes.found_cause import (
+    AT_WORK,
+    QUOTED,
+    FoundCause,
+    as_found,
+    is_after,
+    may_be,
+)
 from groupcheck.traces.causes.group_evidence import Counted, GroupEvidence, place
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
@@ -24,6 +31,7 @@ from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.proofs import Proof
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
+_LOSSES = ("coordinator_lost", "coordinator_unavailable", "not_coordinator")
 BEFORE_MS, AFTER_MS = 10_000, 60_000
 """Consequences of a cause that lasts: silence begins with the last heartbeat before it, and
 sessions expire a session timeout after it (45 s, if nobody configures another).
@@ -97,7 +105,8 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     alarms = {rule.kind for rule in knowledge.facts.values() if rule.alarm}
     restless = not (unrest() | alarms).isdisjoint(evidence.tallies)
     healthy = [f for c in fine if not restless and (f := _found(c, evidence)) is not None]
-    health = _health(causes, candidates, bool(questions), bool(healthy))
+    fine_causes = bool(causes) and not _left_open(evidence, settled)
+    health = _health(causes, candidates, bool(questions), bool(healthy) or fine_causes)
     return Diagnosis(
         evidence.group,
         health,
@@ -213,7 +222,16 @@ def _health(
         return "troubled"
     if questions:
         return "troubled"
-    return "calm" if causes or healthy else "unknown"
+    return "calm" if healthy else "unknown"
+
+
+def _left_open(evidence: GroupEvidence, settled: Set[str]) -> bool:
+    """Did a member lose its coordinator or its connection, and no line shows it at work again? Then
+    a cause that does no harm does not make it calm.
+    """
+    lost = [s for s in evidence.all(*_LOSSES) if s.kind not in settled]
+    back = evidence.all("coordinator_found", *AT_WORK) if lost else []
+    return bool(lost) and not any(is_after(lost[-1], said) for said in back)
 
 
 def _troubling(found: FoundCause) -> bool:

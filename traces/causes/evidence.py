@@ -45,6 +45,9 @@ class Evidence:
     claims: Claims = Factory(Claims)
     # The facts that are looked for, by kind.
     rules: Mapping[str, Rule] = Factory(shipped_rules)
+    # The logs tell of other groups, too, whose lines are left out: a statement that names no group
+    # may be of any.
+    others: bool = False
     # Group -> what it does, followed while lines are read.
     _watched: dict[str, Watch] = Factory(dict)
     # Who -> the group that this writer named last.
@@ -92,7 +95,8 @@ class Evidence:
         followed = self.members.of_groups()
         skews, misplaced = self.clocks.skews_and_misplaced()
         stories = self.stories.of_groups()
-        nameless = stories.pop(NO_GROUP, []) if len(groups) == 1 and groups[0].group else []
+        alone = len(groups) == 1 and groups[0].group and not self.others
+        nameless = stories.pop(NO_GROUP, []) if alone else []
         every = (s for g in groups for s in g.all())
         times = {(s.log, s.time < FIRST_DATED) for s in every if s.time is not None}
         mixed = {log for log, undated in times if undated and (log, False) in times}
@@ -132,7 +136,7 @@ class Evidence:
         nameless = self.groups.get(NO_GROUP)
         if nameless is None:
             return named
-        if len(named) != 1:
+        if len(named) != 1 or self.others:
             return [*named, nameless]
         (only,) = named
         whole = GroupEvidence(only.group)

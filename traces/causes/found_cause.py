@@ -9,7 +9,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.contexts import in_protocol
+from groupcheck.traces.causes.contexts import exists_in, in_protocol
 from groupcheck.traces.causes.group_evidence import GroupEvidence, place
 from groupcheck.traces.causes.knowledge import (
     Cause,
@@ -112,6 +112,7 @@ def as_found(
     settings = {
         in_protocol(shown_there, name): in_protocol(shown_there, wanted)
         for name, wanted in cause.settings.items()
+        if exists_in(name, evidence.libraries.keys(), shown_there)
     }
     if sign.confidence == "possible" and not sign.text:
         text = may_be(cause, decide)
@@ -162,7 +163,7 @@ def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence)
     last = shown[-1]
     if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
         return cause.severity
-    later = [s for s in evidence.all(*AT_WORK, *trouble()) if _after(last, s)]
+    later = [s for s in evidence.all(*AT_WORK, *trouble()) if is_after(last, s)]
     at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
     again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
     return "troubled" if at_work and not again else cause.severity
@@ -175,7 +176,7 @@ def _episodes(shown: Sequence[Statement]) -> int:
     return 1 + sum(b - a > EPISODE_MS for a, b in pairwise(times))
 
 
-def _after(last: Statement, said: Statement) -> bool:
+def is_after(last: Statement, said: Statement) -> bool:
     if last.time is not None and said.time is not None:
         return said.time > last.time
     return said.log == last.log and said.line > last.line

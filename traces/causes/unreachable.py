@@ -18,9 +18,9 @@ def unreachable(group: GroupEvidence) -> Iterator[Statement]:
     several brokers is down.
     """
     good = ("coordinator_found", *AT_WORK)
-    answered = {"leader_missing", "topic_unknown", "unassigned_topics", "not_authorized"}
     attempts = ("disconnected", "session_timed_out", *good)
-    for every in group.of_each_process(*attempts, *answered, "started"):
+    others = (*_ANSWERED, "request_timed_out", "started", "detail")
+    for every in group.of_each_process(*attempts, *others):
         some = [s for s in every if s.kind in attempts]
         lines = {(s.log, s.line) for s in some}
         if len(lines) < 2 or any(s.kind != "disconnected" for s in some) or _only_ended(some):
@@ -28,7 +28,9 @@ def unreachable(group: GroupEvidence) -> Iterator[Statement]:
         reason = next((r for s in some if (r := s.fields.get("reason"))), None)
         failed = [s for s in some if _failed(s)]
         handed_out = [s for s in failed if _was_handed_out(s)]
-        seen = any(s.kind in answered or "cluster" in s.fields for s in every)
+        seen = any(map(_answered, every))
+        if not (seen and failed) and any(map(_was_connected, every)):
+            continue
         kind = "never_connected"
         if handed_out:
             kind, failed = "address_unreachable", handed_out
@@ -38,6 +40,27 @@ def unreachable(group: GroupEvidence) -> Iterator[Statement]:
         yield fact(
             last, kind, repeats=_attempts(failed or some), reason=reason, node=node_text(last)
         )
+
+
+_ANSWERED = {
+    "leader_missing", "topic_unknown", "unassigned_topics", "not_authorized", "fetch_session",
+    "offset_out_of_range", "offset_missing", "commit_refused", "commit_failed",
+    "leader_moved", "not_coordinator", "coordinator_unavailable", "coordinator_loading",
+}  # fmt: skip
+"""What a broker answers, or what only somebody sees who has a connection."""
+_FIRST_REQUESTS = ("Metadata", "ApiVersion", "Sasl", "-")
+"""Requests of a client that has no other answer yet."""
+
+
+def _was_connected(said: Statement) -> bool:
+    """Does the line show that a broker has answered the client before?"""
+    if said.kind == "request_timed_out":
+        return not str(said.fields.get("api", "-")).startswith(_FIRST_REQUESTS)
+    return _answered(said) or said.fields.get("step") == "fetch"
+
+
+def _answered(said: Statement) -> bool:
+    return said.kind in _ANSWERED or "cluster" in said.fields
 
 
 def _only_ended(some: list[Statement]) -> bool:

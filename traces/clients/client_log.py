@@ -49,6 +49,8 @@ _ABOUT_GROUPS = {
 _SHAPED = re.compile(r"[0-9a-f]{8,}|\d+")
 MOST_SHAPES, LOOKED_BACK = 1_000, 8
 
+UNREAD_ERROR = "unread_error"
+
 
 @frozen
 class _Look:
@@ -130,9 +132,9 @@ class ClientLog:
             if not look.goes_on:
                 self._head = NOBODY
             said = tuple(self._whole(number, line)) if self._cut else ()
-            if look.speaks and not said:
+            if look.speaks and all(s.kind == UNREAD_ERROR for s in said):
                 text = line[:MOST_CHARS]
-                said = tuple(self._line(number, line, text if look.is_plain else plain(text)))
+                said += tuple(self._line(number, line, text if look.is_plain else plain(text)))
             if record is None:
                 yield from said
             elif not record.takes(line, said):
@@ -227,6 +229,19 @@ class ClientLog:
                     yield from self._line(before, line + joint + rest, text + joint + tail)
                     return
         self._note_strange(before, text)
+        if _ERROR_LEVEL.search(text):
+            about = self._of_task(text, names(text))
+            yield Statement(
+                kind=UNREAD_ERROR,
+                line=before,
+                text=line.strip()[:TEXT_CHARS],
+                time=self._clock.beside(self._time_of(text)),
+                library=about.library,
+                log=self.name,
+                process=process_of(line),
+                group=about.group,
+                client=about.client,
+            )
 
     def _of_task(self, text: str, about: Names) -> Names:
         """The names of a sink's task, which other lines of the same task tell whole."""
@@ -279,6 +294,12 @@ class ClientLog:
             if not some or name in some:
                 return name
         return ""
+
+
+_ERROR_LEVEL = re.compile(
+    r"\b(?:ERROR|FATAL|SEVERE|CRITICAL)\b|%[0-3]\|\d{9}"
+    r"|\blevel\"?[=:] ?\"?(?:error|fatal)\b|\[error\]"
+)
 
 
 @by_shape

@@ -72,7 +72,8 @@ _MARKS = (
         KAFKA_PYTHON,  # its loggers; those of the broker and of Kafka 0.8 have names of classes
         re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|client_async|cluster|net|errors)\b"
                    r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=)|-packages/kafka/"  # nor Java's names for JMX
-                   r"|\bkafka\.errors\.\w{1,60}Error\b"),
+                   r"|\bkafka\.errors\.\w{1,60}Error\b"
+                   r"|\b[A-Z][A-Za-z]{3,40}(?:Request|Response)_v\d{1,2}\("),
     ),
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"[Ss]arama|SARAMA|\bkafka server: |consumergroup/session/"
@@ -100,7 +101,10 @@ _SINK_TASK = re.compile(
 _VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
-        rf"\b(?:groupId|group_id|group\.id|(?<!active )group(?!: Group auth)){_VALUE}"
+        rf"\b(?:groupId|group_id|group\.id|(?<![A-Za-z] )group(?!: Group auth)){_VALUE}"
+        rf"|(?<=[A-Za-z] )\bgroup(?=[\"']?\s?=){_VALUE}"
+        # "consumer group: orders", and not "closing consumer group: kafka: error while ..."
+        r"|(?<=[A-Za-z] )\bgroup: ?[\"']?(?!EOF\b)([^\s\"',;})\]]{1,300})(?=[\"',;})\]]|\s*\Z)"
         r"|\b[Gg]roup(?: id| name| named)? "
         r"(?:\"([^\"]{1,300})\"|'([^'\s]{1,300})'|`([^`\s]{1,300})`)"
         r"|\bGroup member \(([^,]{1,300}),coor="  # brod

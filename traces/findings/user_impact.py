@@ -95,8 +95,15 @@ def _empty(t: Timeline) -> Iterator[Empty]:
         polled = not any(
             POLL_TIMEOUT in (t.members[id].client_reason or "") for id in went if id in t.members
         )
-        chosen = bool(ways) and set(ways) == {"left"} and polled
+        chosen = set(ways) == {"left"} if ways else by_leaving(r)
+        chosen = chosen and polled
         yield Empty(window(r.joined_at, until, open=after is None), went, how, chosen)
+
+
+def by_leaving(r: Round) -> bool:
+    """Did it begin because a member left by itself, and not because it did not poll in time?"""
+    told = f"{r.reason} {r.client_reason or ''}"
+    return r.cause is RebalanceCause.LEAVE and POLL_TIMEOUT not in told
 
 
 def _not_stable(t: Timeline) -> Iterator[Window]:

@@ -321,7 +321,7 @@ def show_time(ms: int | None) -> str:
 def show_span(ms: float) -> str:
     """A duration for readers: `300000 ms (5 min)`, `1500 ms`, `532500 ms (8 min 52 s)`."""
     whole = round(ms)
-    seconds = whole // 1000
+    seconds = (whole + 500) // 1000
     if seconds < 10:
         return f"{whole} ms"
     parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min")]

@@ -18,7 +18,7 @@ from functools import cache
 
 from attrs import Factory, frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.tabled.steps import Steps
 from groupcheck.model.protocol.classic import client as rules
@@ -86,7 +86,7 @@ def _fire(rule: Rule, client: Client, link: Link) -> Iterator[tuple[str, Client,
     for name, end in _STEPS.fired(rule.name, 0).after(state):
         after, then = _STEPS.value(_CLIENT, end[_CLIENT]), _STEPS.value(_LINK, end[_LINK])
         # What was processed and fetched is no business of a member's life.
-        yield name.partition(":")[2], but(after, failed=NONE, position=-1, dirty=False), then
+        yield name.partition(":")[2], evolve(after, failed=NONE, position=-1, dirty=False), then
 
 
 def _answered(
@@ -169,7 +169,7 @@ def _fails(world: MemberWorld) -> Iterator[MemberWorld]:
 def _hears(world: MemberWorld) -> Iterator[MemberWorld]:
     """The member learns that it has to join again, or decides so."""
     if world.client.state == Member.STABLE:
-        yield MemberWorld(but(world.client, rejoin=True), world.flight)
+        yield MemberWorld(evolve(world.client, rejoin=True), world.flight)
 
 
 def _refused(error: int, kind: type[Request]) -> Step:

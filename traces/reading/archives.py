@@ -28,7 +28,7 @@ _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 def kind_of(piece: Piece) -> str:
     """`zip`, `tar`, or empty for what is no archive. Raises `TraceError` if it cannot be read."""
     with unpack(open_file(piece.path, piece.name)) as stream:
-        return _kind(_peeked(stream, piece.name))
+        return archive_kind(_peeked(stream, piece.name))
 
 
 def _peeked(stream: io.BufferedReader, name: str) -> bytes:
@@ -38,7 +38,8 @@ def _peeked(stream: io.BufferedReader, name: str) -> bytes:
         raise TraceError(f"is damaged: {e}", where=name) from None
 
 
-def _kind(head: bytes) -> str:
+def archive_kind(head: bytes) -> str:
+    """`zip`, `tar`, or empty for what begins as no archive."""
     if head.startswith(_ZIP):
         return "zip"
     return "tar" if head[_USTAR] == b"ustar" else ""
@@ -146,7 +147,7 @@ def _kept(piece: Piece, member: str, content: IO[bytes], shelf: Shelf) -> Piece 
     stream = _Peekable(content)
     try:
         head = stream.peek(SNIFF)[:SNIFF]
-        if not (head.startswith(_PACKED) or _kind(head) or is_capture(head)):
+        if not (head.startswith(_PACKED) or archive_kind(head) or is_capture(head)):
             refuse_binary(stream, name)
         return shelf.keep(name, stream)
     except TraceError as e:

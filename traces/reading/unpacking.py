@@ -277,6 +277,11 @@ are.
 """
 
 
+def unpacks(head: bytes) -> bool:
+    """Does a file that begins in this way unpack?"""
+    return head.startswith(tuple(_KINDS))
+
+
 def refuse_binary(stream: io.BufferedReader, name: str) -> None:
     """Raises `TraceError` if an opened file begins with what is no text."""
     try:
@@ -285,11 +290,16 @@ def refuse_binary(stream: io.BufferedReader, name: str) -> None:
         raise TraceError(f"is damaged: {e}", where=name) from None
     if not head:
         raise NoText("is empty", where=name)
+    if unpacks(head) and stream.raw.__class__ is _UnpackingReader:
+        raise TraceError("is packed twice", where=name, do="unpack it first")
+    refuse_binary_head(head, name)
+
+
+def refuse_binary_head(head: bytes, name: str) -> None:
+    """Raises `TraceError` if a file that begins in this way is no text."""
     for magic, (what, do) in _NO_TEXT.items():
         if head.startswith(magic):
             raise TraceError(f"is {what}", where=name, do=do)
-    if any(head.startswith(magic) for magic in _KINDS) and stream.raw.__class__ is _UnpackingReader:
-        raise TraceError("is packed twice", where=name, do="unpack it first")
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return
     if head.lstrip().startswith(_PRINTED_BYTES):

@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from attrs import Factory, define, evolve, field, frozen
+import attrs
+from attrs import Factory, define, field, frozen
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic import coordinator, timers
 from groupcheck.model.protocol.classic.features import takeover
@@ -188,7 +189,7 @@ class Coordinator:
         """An empty group."""
         driven = self._driven(True, False)
         named = driven.see.named(driven.start())
-        return self._memory(but(named["core"], generation=HERE), named["seats"])[0]
+        return self._memory(evolve(named["core"], generation=HERE), named["seats"])[0]
 
     def grown(self, memory: Memory) -> Memory:
         """The same memory of a coordinator for smaller groups."""
@@ -255,13 +256,13 @@ class Coordinator:
         other member.
         """
         seats, leader = memory.seats, memory.seats[index].leader
-        led = but(memory.core, leader_parked=False)
-        as_other = (*seats[:index], but(seats[index], leader=None), *seats[index + 1 :])
+        led = evolve(memory.core, leader_parked=False)
+        as_other = (*seats[:index], evolve(seats[index], leader=None), *seats[index + 1 :])
         other = self._memory(led, as_other)[0]
         for outcome in self.fire(other, takeover.takeover_committed.name, index):
             after = outcome.after.seats
-            leads = (*after[:index], but(after[index], leader=leader), *after[index + 1 :])
-            yield evolve(outcome, after=self._memory(outcome.after.core, leads)[0])
+            leads = (*after[:index], evolve(after[index], leader=leader), *after[index + 1 :])
+            yield attrs.evolve(outcome, after=self._memory(outcome.after.core, leads)[0])
 
     def unheard(self, memory: Memory, ask: Ask) -> tuple[Outcome, ...]:
         """Like `ask`, for a request over a connection that is gone: it is handled, and nobody is
@@ -281,7 +282,7 @@ class Coordinator:
         if ask.revote and memory.phase == Phase.STABLE:
             # The members vote for another assignor then, so a takeover starts a round, as in a
             # group that waits for SyncGroup.
-            memory = self._memory(but(memory.core, phase=Phase.COMPLETING), memory.seats)[0]
+            memory = self._memory(evolve(memory.core, phase=Phase.COMPLETING), memory.seats)[0]
         driven = self._driven(ask.two_step, ask.full)
         state, request = self._state(memory), _request(memory, ask)
         yield from self._outcomes(driven, driven.ask(state, ask.index, request), ask.index)
@@ -313,7 +314,7 @@ class Coordinator:
         on = core.generation - HERE
         generation, *record = core.durable
         durable = (max(generation - on, HERE - _LONGEST_AGO) if generation else 0, *record)
-        core = but(core, generation=HERE, extended=False, durable=durable)
+        core = evolve(core, generation=HERE, extended=False, durable=durable)
         key = (core, seats)
         found = self._memories.get(key)
         if found is None:
@@ -347,8 +348,8 @@ def _mixed(size: int, two_step: bool, full: bool) -> Spec:
         max_size=1 if full else None,
     )
     spec = rebuilt(STATIC_MEMBERSHIP.spec(scope), [timers.rebalance_timeout])
-    slots = {**spec.slots, "seats": evolve(spec.slots["seats"], initial=Seats())}
-    return evolve(spec, slots=slots, scope=scope)
+    slots = {**spec.slots, "seats": attrs.evolve(spec.slots["seats"], initial=Seats())}
+    return attrs.evolve(spec, slots=slots, scope=scope)
 
 
 _RULES = {

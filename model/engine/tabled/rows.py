@@ -347,7 +347,9 @@ class Rows:
         first = self.see.call(member.instance, args)
         if [pool.fingerprint(a) for pool, a in zip(member.pools, args)] != before:
             raise RuleError(
-                r.name, "changed the values that it was given (yield new ones, with `but`)", shown
+                r.name,
+                "changed the values that it was given (yield new ones, with `evolve`)",
+                shown,
             )
         again = self.see.call(member.instance, args)
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.protocol.async_server.group import Core, Seat, Seats, remove
 from groupcheck.model.protocol.async_server.messages import Report
 from groupcheck.model.protocol.async_server.rounds import after_removal, answer, attempt, prepare
@@ -92,17 +92,17 @@ def _answered_since(seat: Seat, request: JoinGroup, scope: AsyncScope) -> bool:
 
 def _parked(link: Link, request: JoinGroup) -> Link:
     """The request waits. One from a dead connection does not take the place of another one."""
-    return park(link, request) if link.live else but(link, request=None, live=True)
+    return park(link, request) if link.live else evolve(link, request=None, live=True)
 
 
 def _add(core: Core, seats: Seats, link: Link, request: JoinGroup, scope: AsyncScope) -> Outcome:
     """A new member, which owns nothing: a round begins, or the running one has its report."""
     waits = core.phase == Phase.COMPLETING and scope.joins == "wait"
-    core = but(core, members=core.members + 1)
+    core = evolve(core, members=core.members + 1)
     if core.phase == Phase.PREPARING:
         core = attempt(core, scope)
     elif waits:
-        core = but(core, again=True)
+        core = evolve(core, again=True)
     else:
         core = prepare(core)
     seat = Seat(join=True, heard=core.phase == Phase.PREPARING, later=waits)
@@ -113,10 +113,10 @@ def _join_again(
     core: Core, seats: Seats, link: Link, request: JoinGroup, seat: Seat, scope: AsyncScope
 ) -> Outcome:
     """A member has given up what it owned, which others may get now."""
-    joined = but(seat.heard_in(request.claimed), owned=0, join=True, marked=False)
+    joined = evolve(seat.heard_in(request.claimed), owned=0, join=True, marked=False)
     if core.phase == Phase.PREPARING:
-        core = but(core, missing=core.missing - (not seat.heard))
-        joined = but(joined, heard=True)
+        core = evolve(core, missing=core.missing - (not seat.heard))
+        joined = evolve(joined, heard=True)
         return (
             "parked",
             attempt(core, scope),
@@ -124,7 +124,7 @@ def _join_again(
             _parked(link, request),
         )
     settled = core.phase == Phase.STABLE or seat.settled
-    core = but(
+    core = evolve(
         core,
         phase=Phase.COMPLETING,
         unsettled=core.unsettled + settled,
@@ -162,7 +162,7 @@ def heartbeat(core: Core, seats: Seats, link: Link, scope: AsyncScope) -> Iterat
             core, seats = _reported(core, seats, request, seat, scope)
             yield "reported", core, seats, reply(link, Answer(request))
     elif seat.marked:
-        kept = but(seat, marked=scope.mark == "kept")
+        kept = evolve(seat, marked=scope.mark == "kept")
         yield "told", core, seats.put(request.id, kept), told
     else:
         seats = seats.put(request.id, seat.heard_in(request.generation))
@@ -186,8 +186,8 @@ def _reported(
         owned = 0
     else:
         owned = seat.owned if seat.loaded is None else seat.share
-    core = but(core, missing=core.missing - (not seat.heard))
-    said = but(seat.heard_in(request.generation), heard=True, owned=owned)
+    core = evolve(core, missing=core.missing - (not seat.heard))
+    said = evolve(seat.heard_in(request.generation), heard=True, owned=owned)
     return attempt(core, scope), seats.put(request.id, said)
 
 

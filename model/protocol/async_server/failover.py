@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.async_server.group import UNKNOWN, Core, Seat, Seats
 from groupcheck.model.protocol.async_server.scope import AsyncScope
 from groupcheck.model.protocol.classic.group import Errand, Phase, Walk
@@ -38,7 +38,7 @@ class Reload(Errand):
 def fail_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """Begin: the coordinator moves. Its memory is lost, it loads the last plan."""
     left = Core(generation=core.durable, durable=core.durable, keeps=core.keeps)
-    yield but(left, errands=(Reload(generation=core.durable),)), budget.spend("fail_over")
+    yield evolve(left, errands=(Reload(generation=core.durable),)), budget.spend("fail_over")
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Reload))
@@ -61,19 +61,19 @@ def reload(
             for id, epoch, share in seats.durable
         ]
     )
-    loaded = but(walk.errand, members=walk.errand.members + len(ids))
-    yield walk.passed(loaded, scope), but(seats, ids=ids), Link()
+    loaded = evolve(walk.errand, members=walk.errand.members + len(ids))
+    yield walk.passed(loaded, scope), evolve(seats, ids=ids), Link()
 
 
 def reloaded(errand: Reload, core: Core, scope: AsyncScope) -> Iterator[Core]:
     """End: the members have to report, if there are any."""
-    core = but(core, members=errand.members)
+    core = evolve(core, members=errand.members)
     if not core.members:
         yield core
     elif scope.load == "trusts":
-        yield but(core, phase=Phase.STABLE)
+        yield evolve(core, phase=Phase.STABLE)
     else:
-        yield but(core, phase=Phase.PREPARING, missing=core.members)
+        yield evolve(core, phase=Phase.PREPARING, missing=core.members)
 
 
 # -- Forget: no fail-over can happen any more
@@ -87,9 +87,9 @@ class Forget(Errand):
 @urgent(when=lambda budget: budget.closing)
 def close_books(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """Begin: the last fault has happened, and what was remembered for it is reset."""
-    spent = but(budget, closing=False)
+    spent = evolve(budget, closing=False)
     if core.keeps and not budget.allows("fail_over"):
-        yield but(core, keeps=False, durable=0, errands=(Forget(),)), spent
+        yield evolve(core, keeps=False, durable=0, errands=(Forget(),)), spent
     else:
         yield core, spent
 
@@ -99,7 +99,7 @@ def forget(
     walk: Walk[Forget], seats: Seats, scope: AsyncScope
 ) -> Iterator[tuple[Walk[Forget], Seats]]:
     """The plan in the log is forgotten."""
-    yield walk.passed(walk.errand, scope), but(seats, durable=())
+    yield walk.passed(walk.errand, scope), evolve(seats, durable=())
 
 
 def forgotten(errand: Forget, core: Core, scope: AsyncScope) -> Iterator[Core]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.group import Errand, Phase
 from groupcheck.model.protocol.messages import NO_GENERATION
 
@@ -81,7 +81,7 @@ class Seat:
 
     def heard_in(self, generation: int) -> Seat:
         """The seat of a member that has named its generation."""
-        return self if self.loaded is None else but(self, epoch=generation, loaded=None)
+        return self if self.loaded is None else evolve(self, epoch=generation, loaded=None)
 
 
 @frozen
@@ -104,18 +104,18 @@ class Seats:
     def put(self, id: int, seat: Seat) -> Seats:
         """The seats with this one added, or in place of the one of the same id."""
         others = [(k, s) for k, s in self.ids if k != id]
-        return but(self, ids=tuple(sorted([*others, (id, seat)], key=lambda pair: pair[0])))
+        return evolve(self, ids=tuple(sorted([*others, (id, seat)], key=lambda pair: pair[0])))
 
     def drop(self, id: int) -> Seats:
         """The seats without this id."""
-        return but(self, ids=tuple([(k, s) for k, s in self.ids if k != id]))
+        return evolve(self, ids=tuple([(k, s) for k, s in self.ids if k != id]))
 
 
 def remove(core: Core, seats: Seats, id: int) -> tuple[Core, Seats]:
     """Takes a member out of the group's memory. What it owned is free."""
     seat = seats[id]
     assert seat is not None
-    core = but(
+    core = evolve(
         core,
         members=core.members - 1,
         missing=core.missing - (core.phase == Phase.PREPARING and not seat.heard),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.async_server.messages import Commit, Report
 from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.codes import (
@@ -52,7 +52,7 @@ class Client:
 
 def reset(client: Client) -> Client:
     """The member forgets its generation and its id. It owns its partitions until the next poll."""
-    return but(client, state=Member.UNJOINED, generation=NO_GENERATION, id=NO_ID, rejoin=False)
+    return evolve(client, state=Member.UNJOINED, generation=NO_GENERATION, id=NO_ID, rejoin=False)
 
 
 def started_anew(client: Client) -> Client:
@@ -66,7 +66,7 @@ def wants_to_join(client: Client) -> bool:
 
 def joining(client: Client) -> tuple[Client, JoinGroup]:
     """The member gives up everything and sends JoinGroup. It has committed before."""
-    after = but(client, state=Member.PREPARING, rejoin=False, owned=0)
+    after = evolve(client, state=Member.PREPARING, rejoin=False, owned=0)
     return after, JoinGroup(client.id, client.generation)
 
 
@@ -113,12 +113,12 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     """The answer to JoinGroup carries the member's share: it goes on."""
     answer = link.answer
     assert answer is not None
-    link = but(link, answer=None)
+    link = evolve(link, answer=None)
     if answer.code == NONE:
-        has = but(client, state=Member.STABLE, generation=answer.generation, owned=answer.share)
+        has = evolve(client, state=Member.STABLE, generation=answer.generation, owned=answer.share)
         yield "joined", has, link
     elif answer.code == MEMBER_ID_REQUIRED:
-        yield "id_given", but(client, id=answer.id), link
+        yield "id_given", evolve(client, id=answer.id), link
     else:
         yield "refused", reset(client), link
 
@@ -148,9 +148,9 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
 def _heard(client: Client, link: Link, labels: tuple[str, str, str]) -> tuple[str, Client, Link]:
     answer = link.answer
     assert answer is not None
-    link = but(link, answer=None)
+    link = evolve(link, answer=None)
     if answer.code == REBALANCE_IN_PROGRESS:
-        return labels[1], but(client, rejoin=True), link
+        return labels[1], evolve(client, rejoin=True), link
     if answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
         return labels[2], reset(client), link
     return labels[0], client, link

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.protocol.async_server.member import (
     Client,
     beat,
@@ -71,7 +71,7 @@ def delay_request(client: Client, link: Link, budget: Budget) -> Iterator[Outcom
     """A request is held up on a connection that the member then gives up."""
     if link.idle and link.late is None:
         for after, request in sends(client):
-            yield after, but(Link(), late=request), budget.spend("delay_request")
+            yield after, evolve(Link(), late=request), budget.spend("delay_request")
 
 
 FAULT_RULES = (crash, close, lose_response, disconnect, delay_request)

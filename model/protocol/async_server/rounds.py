@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.async_server.failover import (
     Forget,
@@ -47,8 +47,8 @@ class Restart(Errand):
 def prepare(core: Core) -> Core:
     """Begin. From Empty the initial delay begins instead, without a walk."""
     if core.phase == Phase.EMPTY:
-        return but(core, phase=Phase.PREPARING, initial=True)
-    return but(
+        return evolve(core, phase=Phase.PREPARING, initial=True)
+    return evolve(
         core,
         phase=Phase.PREPARING,
         unsettled=0,
@@ -68,7 +68,7 @@ def ask_again(
     ids = [
         (
             id,
-            but(
+            evolve(
                 seat,
                 heard=seat.join or (scope.collect == "loaded" and seat.loaded is None),
                 marked=False,
@@ -79,12 +79,12 @@ def ask_again(
         for id, seat in seats
     ]
     missing = walk.errand.missing + sum(not seat.heard for _, seat in ids)
-    yield walk.passed(but(walk.errand, missing=missing), scope), but(seats, ids=tuple(ids))
+    yield walk.passed(evolve(walk.errand, missing=missing), scope), evolve(seats, ids=tuple(ids))
 
 
 def asked(errand: Restart, core: Core, scope: AsyncScope) -> Iterator[Core]:
     """End: the plan is made at once if all members wait for it."""
-    yield attempt(but(core, missing=errand.missing), scope)
+    yield attempt(evolve(core, missing=errand.missing), scope)
 
 
 def attempt(core: Core, scope: AsyncScope) -> Core:
@@ -93,7 +93,7 @@ def attempt(core: Core, scope: AsyncScope) -> Core:
     """
     ready = core.phase == Phase.PREPARING and not core.initial and not core.missing
     if ready and core.members and core.generation < scope.last_generation:
-        return but(core, errands=(Collect(),))
+        return evolve(core, errands=(Collect(),))
     return core
 
 
@@ -125,7 +125,7 @@ def look_at_reports(
 ) -> Iterator[tuple[Walk[Collect], Seats]]:
     """The coordinator goes by what the members of this process have reported."""
     seen = sorted([*walk.errand.owned, *(counted(seat, scope) for _, seat in seats)])
-    yield walk.passed(but(walk.errand, owned=tuple(seen)), scope), seats
+    yield walk.passed(evolve(walk.errand, owned=tuple(seen)), scope), seats
 
 
 def counted(seat: Seat, scope: AsyncScope) -> int:
@@ -143,7 +143,7 @@ def collected(errand: Collect, core: Core, scope: AsyncScope) -> Iterator[Core]:
         for chosen in plans(errand.owned, scope)
         for logged in logs
     ]
-    yield but(core, errands=tuple(errands))
+    yield evolve(core, errands=tuple(errands))
 
 
 # -- Deal: the plan becomes the group's
@@ -176,7 +176,9 @@ def deal(walk: Walk[Deal], seats: Seats, scope: AsyncScope) -> Iterator[tuple[Wa
         ]
     for errand, dealt in ways:
         if errand.logs:
-            dealt = but(dealt, durable=tuple([(id, seat.epoch, seat.share) for id, seat in dealt]))
+            dealt = evolve(
+                dealt, durable=tuple([(id, seat.epoch, seat.share) for id, seat in dealt])
+            )
         yield walk.passed(errand, scope), dealt
 
 
@@ -188,14 +190,14 @@ def _give(
     for share in sorted({share for whose, share in errand.chosen if whose == owned}):
         at = errand.chosen.index((owned, share))
         changes = owned != share
-        planned = but(
+        planned = evolve(
             seat,
             owned=owned,
             share=share,
             heard=False,
             marked=changes and not seat.join,
         )
-        given = but(
+        given = evolve(
             errand,
             chosen=errand.chosen[:at] + errand.chosen[at + 1 :],
             unsettled=errand.unsettled + (changes or seat.join),
@@ -206,7 +208,7 @@ def _give(
 
 def dealt(errand: Deal, core: Core, scope: AsyncScope) -> Iterator[Core]:
     """End: the plan is carried out."""
-    core = but(
+    core = evolve(
         core,
         phase=Phase.COMPLETING,
         generation=errand.generation,
@@ -235,7 +237,7 @@ class Answer(Errand):
 def answer(core: Core, scope: AsyncScope) -> Core:
     """Begin."""
     withheld = core.withheld if scope.handover == "revoked" else 0
-    return but(core, errands=(Answer(generation=core.generation, withheld=withheld),))
+    return evolve(core, errands=(Answer(generation=core.generation, withheld=withheld),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Answer))
@@ -247,19 +249,19 @@ def answer_joins(
     for id, seat in seats:
         if seat.join and not seat.later and not seat.share & errand.withheld:
             link = deliver(link, JoinGroup, id, NONE, id, errand.generation, seat.share)
-            has = but(seat, join=False, owned=seat.share, epoch=errand.generation)
+            has = evolve(seat, join=False, owned=seat.share, epoch=errand.generation)
             seats = seats.put(id, has)
-            errand = but(errand, answered=errand.answered + 1)
+            errand = evolve(errand, answered=errand.answered + 1)
     yield walk.passed(errand, scope), seats, link
 
 
 def answered(errand: Answer, core: Core, scope: AsyncScope) -> Iterator[Core]:
     """End: the plan is carried out once every member has its share."""
-    core = but(core, unsettled=core.unsettled - errand.answered)
+    core = evolve(core, unsettled=core.unsettled - errand.answered)
     if core.unsettled:
         yield core
     else:
-        yield prepare(core) if core.again else but(core, phase=Phase.STABLE)
+        yield prepare(core) if core.again else evolve(core, phase=Phase.STABLE)
 
 
 # Each kind of errand: the rule that visits the seats of one process, and the function that ends the
@@ -278,7 +280,7 @@ KINDS: dict[type[Errand], tuple[Rule, Callable[[Any, Core, AsyncScope], Iterator
 def begin_walk(core: Core, walk: Walk[Errand]) -> Iterator[tuple[Core, Walk[Errand]]]:
     """A walk over all members begins."""
     for errand in core.errands:
-        yield but(core, errands=()), Walk(0, errand)
+        yield evolve(core, errands=()), Walk(0, errand)
 
 
 @urgent(when=lambda walk: walk.at == ENDED and walk != REST)

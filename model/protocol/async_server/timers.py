@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.protocol.async_server.group import Core, Seat, Seats, remove
 from groupcheck.model.protocol.async_server.rounds import after_removal, attempt
 from groupcheck.model.protocol.async_server.scope import AsyncScope
@@ -21,7 +21,7 @@ Outcome = tuple[Core, Seats, Budget]
 def initial_delay(core: Core, scope: AsyncScope) -> Iterator[Core]:
     """The initial delay of a group that was Empty is over (KIP-134)."""
     if core.generation < scope.last_generation:
-        yield attempt(but(core, initial=False), scope)
+        yield attempt(evolve(core, initial=False), scope)
 
 
 @rule(when=lambda budget: budget.allows("session_timeout"))
@@ -59,7 +59,7 @@ def _has_to_rejoin(core: Core, seat: Seat, old: bool, scope: AsyncScope) -> bool
 @rule(when=lambda link: link.late is not None)
 def late_request(link: Link) -> Iterator[Link]:
     """A request of an earlier connection arrives late; nobody reads its answer."""
-    yield but(link, request=link.late, live=False, late=None)
+    yield evolve(link, request=link.late, live=False, late=None)
 
 
 TIMER_RULES = (initial_delay, session_timeout, rebalance_timeout)

@@ -16,7 +16,7 @@ from typing import Self
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Record, Seat, Seats, Walk
 from groupcheck.model.protocol.classic.plans import Chosen, Claim, interval, plans
 from groupcheck.model.protocol.classic.scope import Scope
@@ -45,7 +45,7 @@ class Plan(Errand):
         if chosen is not None:
             at = chosen.index((claim, share))
             chosen = chosen[:at] + chosen[at + 1 :]
-        return but(self, left=self.left - 1, free=self.free & ~share, chosen=chosen)
+        return evolve(self, left=self.left - 1, free=self.free & ~share, chosen=chosen)
 
     def shares(self, claim: Claim, scope: Scope) -> list[int]:
         """The shares that the next member, which has this claim, may get (bit masks): the chosen
@@ -96,7 +96,7 @@ def look_at_claims(
     """The leader has learned from the JoinGroup answer what the members of this process claim."""
     claims = [claim_of(seat) for _, seat in seats if seat.member]
     seen = sorted([*walk.errand.claims, *claims])
-    yield walk.passed(but(walk.errand, claims=tuple(seen)), scope), seats
+    yield walk.passed(evolve(walk.errand, claims=tuple(seen)), scope), seats
 
 
 def claim_of(seat: Seat) -> Claim:
@@ -107,7 +107,7 @@ def claim_of(seat: Seat) -> Claim:
 def planned(errand: Claims, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the leader makes one of its plans."""
     made = plans(errand.claims, errand.plan.free, scope)
-    yield but(core, errands=tuple([but(errand.plan, chosen=chosen) for chosen in made]))
+    yield evolve(core, errands=tuple([evolve(errand.plan, chosen=chosen) for chosen in made]))
 
 
 # -- Assign: the assignment is committed and becomes the group's
@@ -132,7 +132,7 @@ def assign(core: Core, scope: Scope) -> Core:
         again=core.recorded,
         keeps=tuple([fault for fault in core.keeps if fault != "new_member_timeout"]),
     )
-    return but(core, errands=(errand if errand.again else planning(errand, core, scope),))
+    return evolve(core, errands=(errand if errand.again else planning(errand, core, scope),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Assign))
@@ -166,7 +166,7 @@ def _answer_sync(
         if seat.sync and isinstance(link.parked, SyncGroup):
             answered = deliver(link, SyncGroup, id, NONE, id, link.parked.generation, share)
         due = seat.due and "sync_timeout" in errand.keeps
-        settled = but(seat, sync=False, share=share, due=due)
+        settled = evolve(seat, sync=False, share=share, due=due)
         yield errand.given(share, claim), seats.put(id, settled), answered
 
 
@@ -174,7 +174,7 @@ def assigned(errand: Assign, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the group is Stable."""
     due = core.due if "sync_timeout" in core.keeps else 0
     logged = "fail_over" in core.keeps
-    yield but(
+    yield evolve(
         core,
         phase=Phase.STABLE,
         appending=False,
@@ -199,7 +199,7 @@ def write_record(core: Core, scope: Scope) -> Core:
     """
     everything = (1 << scope.partition_count) - 1
     errand = WriteRecord(members=core.members, left=core.members, free=everything)
-    return but(core, recorded=True, errands=(planning(errand, core, scope),))
+    return evolve(core, recorded=True, errands=(planning(errand, core, scope),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, WriteRecord))
@@ -214,7 +214,7 @@ def record_plan(
         if seat.member:
             claim = claim_of(seat)
             ways = [
-                (now.given(share, claim), (*record, (id, but(seat.logged, share=share))))
+                (now.given(share, claim), (*record, (id, evolve(seat.logged, share=share))))
                 for now, record in ways
                 for share in now.shares(claim, scope)
             ]
@@ -224,4 +224,4 @@ def record_plan(
 
 def record_written(errand: WriteRecord, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the record is of this generation."""
-    yield but(core, durable=(core.generation, core.led, core.assignor))
+    yield evolve(core, durable=(core.generation, core.led, core.assignor))

@@ -14,7 +14,7 @@ from enum import IntEnum
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -130,7 +130,7 @@ def reset(client: Client, everything: bool) -> Client:
     id. It owns its partitions until the next poll.
     """
     everything = everything or client.granted != NOTHING
-    return but(
+    return evolve(
         client,
         state=Member.UNJOINED,
         generation=NO_GENERATION,
@@ -146,7 +146,7 @@ def give_up(client: Client) -> Client:
     """The member gives up all partitions: onPartitionsRevoked, or onPartitionsLost if it has lost
     its generation.
     """
-    return but(client, owned=0, position=-1, dirty=False, calls=Calls.NOTHING)
+    return evolve(client, owned=0, position=-1, dirty=False, calls=Calls.NOTHING)
 
 
 def install(client: Client, scope: Scope) -> Client:
@@ -156,7 +156,7 @@ def install(client: Client, scope: Scope) -> Client:
     """
     kept = client.owned & client.granted if scope.cooperative else 0
     revokes = scope.cooperative and client.owned != kept
-    client = but(
+    client = evolve(
         client,
         owned=client.granted,
         granted=NOTHING,
@@ -166,7 +166,7 @@ def install(client: Client, scope: Scope) -> Client:
     )
     if kept & WATCHED:
         return client
-    return but(client, position=-1, dirty=False, calls=Calls.NOTHING)
+    return evolve(client, position=-1, dirty=False, calls=Calls.NOTHING)
 
 
 def wants_to_join(client: Client) -> bool:
@@ -197,7 +197,7 @@ def prepared(client: Client, scope: Scope) -> Client:
     """onJoinPrepare, behind its commit: the member gives up its partitions, once in a round."""
     if client.prepare == Prepare.DONE:
         return client
-    return but(client if keeps(client, scope) else give_up(client), prepare=Prepare.DONE)
+    return evolve(client if keeps(client, scope) else give_up(client), prepare=Prepare.DONE)
 
 
 def must_call_back(client: Client, scope: Scope) -> bool:
@@ -214,7 +214,7 @@ def joining(client: Client, scope: Scope) -> tuple[Client, JoinGroup]:
     """The member with the JoinGroup that it sends, which says what it owns. onJoinPrepare runs
     first, unless it has run in this round.
     """
-    after = but(prepared(client, scope), state=Member.PREPARING, rejoin=False)
+    after = evolve(prepared(client, scope), state=Member.PREPARING, rejoin=False)
     if client.generation != NO_GENERATION:
         return after, JoinGroup(client.id, client.generation, owned=after.owned)
     return after, JoinGroup(client.id, owned=after.owned, assigned=after.assigned)
@@ -222,7 +222,7 @@ def joining(client: Client, scope: Scope) -> tuple[Client, JoinGroup]:
 
 def committing(client: Client) -> tuple[Client, OffsetCommit]:
     """The member with its commit."""
-    after = but(client, dirty=False, calls=Calls.NOTHING)
+    after = evolve(client, dirty=False, calls=Calls.NOTHING)
     return after, OffsetCommit(client.id, client.generation, client.position)
 
 
@@ -248,7 +248,7 @@ def send_join(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, C
     if wants_to_join(client) and link.idle:
         if must_commit_first(client, scope):
             after, commit = committing(client)
-            yield "committed_first", but(after, prepare=Prepare.COMMITTED), send(link, commit)
+            yield "committed_first", evolve(after, prepare=Prepare.COMMITTED), send(link, commit)
         else:
             after, request = joining(client, scope)
             yield "sent", after, send(link, request)
@@ -258,7 +258,10 @@ def send_join(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, C
 def send_sync(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
     """The member has its generation and asks for its share; the leader would send the plan too."""
     if link.parked is None:
-        yield but(client, prepare=Prepare.DONE), send(link, SyncGroup(client.id, client.generation))
+        yield (
+            evolve(client, prepare=Prepare.DONE),
+            send(link, SyncGroup(client.id, client.generation)),
+        )
 
 
 @rule(when=lambda client: client.granted != NOTHING)
@@ -325,7 +328,7 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     elif answer.code == NONE:
         yield (
             "joined",
-            but(
+            evolve(
                 client,
                 state=Member.COMPLETING,
                 generation=answer.generation,
@@ -335,13 +338,13 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
             link,
         )
     elif answer.code == MEMBER_ID_REQUIRED:
-        yield "id_given", but(client, id=answer.id, generation=NO_GENERATION), link
+        yield "id_given", evolve(client, id=answer.id, generation=NO_GENERATION), link
     elif answer.code == UNKNOWN_MEMBER_ID:
         yield ("refused", reset(client, True), link) if same else ("ignored", client, link)
     elif answer.code in (*RETRIABLE, REBALANCE_IN_PROGRESS):
         yield "retry", client, link
     else:
-        yield "fatal", but(client, failed=answer.code), link
+        yield "fatal", evolve(client, failed=answer.code), link
 
 
 @urgent(
@@ -358,7 +361,7 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
     same = (client.id, client.generation) == (request.id, request.generation)
     if answer.code == NONE:
         if client.state == Member.COMPLETING and same:
-            client = but(client, state=Member.STABLE, rejoin=False, granted=answer.share)
+            client = evolve(client, state=Member.STABLE, rejoin=False, granted=answer.share)
             yield "assigned", install(client, scope) if scope.atomic_complete else client, link
         else:
             yield "ignored", client, link
@@ -371,7 +374,7 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
     elif answer.code in (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS):
         yield "retry", client, link
     else:
-        yield "fatal", but(client, failed=answer.code), link
+        yield "fatal", evolve(client, failed=answer.code), link
 
 
 @urgent(
@@ -393,13 +396,13 @@ def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, 
         yield "well", client, link
     elif answer.code == REBALANCE_IN_PROGRESS:
         if client.state == Member.STABLE:
-            yield "told_to_rejoin", but(client, rejoin=True), link
+            yield "told_to_rejoin", evolve(client, rejoin=True), link
         else:
             yield "ignored", client, link
     elif same and answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
         yield "refused", reset(client, answer.code == UNKNOWN_MEMBER_ID), link
     elif same and answer.code == FENCED_INSTANCE_ID:
-        yield "fatal", but(reset(client, True), failed=answer.code), link
+        yield "fatal", evolve(reset(client, True), failed=answer.code), link
     else:
         yield "ignored", client, link
 
@@ -424,16 +427,16 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
     """
     answer, request, link = _take(link, OffsetCommit)
     same = (client.id, client.generation) == (request.id, request.generation)
-    held = but(client, dirty=client.position >= 0)
+    held = evolve(client, dirty=client.position >= 0)
     if answer.code == NONE:
         yield "done", client, link
     elif answer.code == REBALANCE_IN_PROGRESS:
-        yield "rebalancing", but(held, rejoin=held.rejoin or held.state == Member.STABLE), link
+        yield "rebalancing", evolve(held, rejoin=held.rejoin or held.state == Member.STABLE), link
     elif answer.code in RETRIABLE:
         first = held.prepare == Prepare.COMMITTED
-        yield "retry", but(held, prepare=Prepare.NEEDED if first else held.prepare), link
+        yield "retry", evolve(held, prepare=Prepare.NEEDED if first else held.prepare), link
     elif answer.code == FENCED_INSTANCE_ID and same:
-        yield "fatal", but(held, failed=answer.code), link
+        yield "fatal", evolve(held, failed=answer.code), link
     elif answer.code not in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
         yield "dropped", held, link
     elif not same and client.state == Member.PREPARING:
@@ -445,7 +448,7 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
 @urgent(when=lambda link: link.answer is not None and isinstance(link.answer.request, LeaveGroup))
 def leave_answer(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
     """The member has reset itself when it sent LeaveGroup; the answer changes nothing."""
-    yield client, but(link, answer=None)
+    yield client, evolve(link, answer=None)
 
 
 @urgent(when=lambda client: client.closing)
@@ -463,7 +466,7 @@ def _take(link: Link, kind: type[R]) -> tuple[Answer, R, Link]:
     assert answer is not None
     request = answer.request.commit if isinstance(answer.request, Store) else answer.request
     assert isinstance(request, kind)
-    return answer, request, but(link, answer=None)
+    return answer, request, evolve(link, answer=None)
 
 
 POLL_RULES = (send_join, send_sync, join_complete, send_commit, send_heartbeat, request_timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.protocol.classic.client import (
     Client,
     Member,
@@ -33,11 +33,11 @@ def sends(client: Client, scope: Scope) -> Iterator[tuple[Client, Request]]:
     if wants_to_join(client):
         if must_commit_first(client, scope):
             after, commit = committing(client)
-            yield but(after, prepare=Prepare.COMMITTED), commit
+            yield evolve(after, prepare=Prepare.COMMITTED), commit
         elif not must_call_back(client, scope):
             yield joining(client, scope)
     if client.prepare == Prepare.SYNC:
-        yield but(client, prepare=Prepare.DONE), SyncGroup(client.id, client.generation)
+        yield evolve(client, prepare=Prepare.DONE), SyncGroup(client.id, client.generation)
     if can_commit(client):
         yield committing(client)
 
@@ -105,7 +105,7 @@ def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> It
     if client.prepare == Prepare.SYNC and link.parked is None:
         yield (
             "sync",
-            but(client, prepare=Prepare.DONE),
+            evolve(client, prepare=Prepare.DONE),
             Link(late=link.late),
             budget.spend("lose_request"),
         )
@@ -113,7 +113,7 @@ def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> It
         after, _ = committing(client)
         yield (
             "commit",
-            but(after, prepare=Prepare.COMMITTED),
+            evolve(after, prepare=Prepare.COMMITTED),
             Link(late=link.late),
             budget.spend("lose_request"),
         )
@@ -178,7 +178,7 @@ def late_commit(client: Client, link: Link, budget: Budget, scope: Scope) -> Ite
     ):
         committed, commit = committing(client)
         after, request = joining(committed, scope)
-        yield after, but(send(link, request), queue=(commit,)), budget.spend("late_commit")
+        yield after, evolve(send(link, request), queue=(commit,)), budget.spend("late_commit")
 
 
 FAULT_RULES = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.protocol.classic.assignment import write_record
 from groupcheck.model.protocol.classic.group import (
     Core,
@@ -109,16 +109,16 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
             seats = seats.put(id, Seat())
             yield (
                 "id_required",
-                but(core, pending=core.pending + 1),
+                evolve(core, pending=core.pending + 1),
                 seats,
                 reply(link, Answer(request, MEMBER_ID_REQUIRED, id)),
             )
         else:
-            yield _add(core, seats, link, id, but(request, id=id), scope)
+            yield _add(core, seats, link, id, evolve(request, id=id), scope)
     elif seat is None or (seat.member and core.phase == Phase.EMPTY):
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
     elif not seat.member:
-        yield _add(but(core, pending=core.pending - 1), seats, link, request.id, request, scope)
+        yield _add(evolve(core, pending=core.pending - 1), seats, link, request.id, request, scope)
     else:
         yield from _join_again(core, seats, link, seat, request, scope)
 
@@ -151,16 +151,16 @@ def _add(
     round starts, or the running one may complete. The first member leads.
     """
     if not core.members:
-        core, seats = but(core, led=True, leader_parked=True), but(seats, leader=id)
+        core, seats = evolve(core, led=True, leader_parked=True), evolve(seats, leader=id)
     seat = subscribed(Seat(True, new="new_member_timeout" in core.keeps, join=True), request)
-    core = but(
+    core = evolve(
         core,
         members=core.members + 1,
         parked=core.parked + 1,
         support=supported(core.support, seats, 1, scope),
     )
     core = (
-        attempt(but(core, extended=core.initial), scope)
+        attempt(evolve(core, extended=core.initial), scope)
         if core.phase == Phase.PREPARING
         else prepare(core)
     )
@@ -169,7 +169,7 @@ def _add(
 
 def subscribed(seat: Seat, request: JoinGroup) -> Seat:
     """The member with the subscription of its JoinGroup."""
-    return but(
+    return evolve(
         seat,
         claimed=request.claimed,
         owned=request.owned,
@@ -197,16 +197,16 @@ def _join_again(
         )
         return
     if seat.loaded:
-        core = but(
+        core = evolve(
             core,
             support=supported(
                 supported(core.support, seats, -1, scope, core.assignor), seats, 1, scope
             ),
         )
-    core = but(
+    core = evolve(
         core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads
     )
-    joined = subscribed(but(seat, join=True, loaded=False), request)
+    joined = subscribed(evolve(seat, join=True, loaded=False), request)
     seats = seats.put(request.id, joined)
     if core.phase == Phase.PREPARING:
         yield "parked", attempt(core, scope), seats, park(link, request)
@@ -237,17 +237,17 @@ def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
         yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
     else:
         due = core.due - seat.due
-        core = but(core, due=due, deadline=core.deadline and due > 0)
+        core = evolve(core, due=due, deadline=core.deadline and due > 0)
         if core.phase == Phase.STABLE:
-            seats = seats.put(request.id, but(seat, due=False))
+            seats = seats.put(request.id, evolve(seat, due=False))
             share = Answer(
                 request, NONE, request.id, request.generation, seat.share, told=seat.told
             )
             yield "stable", core, seats, reply(link, share)
         else:
             leads = seats.leader == request.id and not core.appending
-            seats = seats.put(request.id, but(seat, sync=True, due=False))
-            core = but(core, appending=core.appending or leads)
+            seats = seats.put(request.id, evolve(seat, sync=True, due=False))
+            core = evolve(core, appending=core.appending or leads)
             yield "led" if leads else "parked", core, seats, park(link, request)
             if leads and "fail_over" in core.keeps:
                 yield "led", write_record(core, scope), seats, park(link, request)
@@ -283,7 +283,7 @@ def _hurry(seats: Seats, id: int) -> Seats:
     JoinGroup is parked, has lost its five minutes.
     """
     seat = seats[id]
-    return seats.put(id, but(seat, hurried=True)) if seat is not None and seat.new else seats
+    return seats.put(id, evolve(seat, hurried=True)) if seat is not None and seat.new else seats
 
 
 @urgent("unknown", "pending", "left", when=lambda link: isinstance(link.request, LeaveGroup))
@@ -336,7 +336,7 @@ def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
         yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
     else:
         seats = _hurry(seats, request.id)
-        yield "accepted", core, seats, but(link, request=Store(request))
+        yield "accepted", core, seats, evolve(link, request=Store(request))
 
 
 REQUEST_RULES = (join_group, sync_group, heartbeat, leave_group, offset_commit)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Seats, Walk
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
@@ -40,17 +40,17 @@ class Forget(Errand):
 @urgent(when=lambda budget: budget.closing)
 def close_books(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """The last fault of its kind has happened, and what was remembered for it is reset."""
-    yield keeping(core, kept_for(budget)), but(budget, closing=False)
+    yield keeping(core, kept_for(budget)), evolve(budget, closing=False)
 
 
 def keeping(core: Core, keeps: tuple[str, ...]) -> Core:
     """Begin: the group remembers only what these faults may read."""
     settled = core.phase == Phase.STABLE and "sync_timeout" not in keeps
-    core = but(core, keeps=keeps, errands=(Forget(keeps=keeps, settled=settled),))
+    core = evolve(core, keeps=keeps, errands=(Forget(keeps=keeps, settled=settled),))
     if "fail_over" not in keeps:
-        core = but(core, durable=(0, False, None), recorded=False, unlogged=0)
+        core = evolve(core, durable=(0, False, None), recorded=False, unlogged=0)
     if settled:
-        core = but(core, due=0, deadline=False)
+        core = evolve(core, due=0, deadline=False)
     return core
 
 
@@ -64,7 +64,7 @@ def forget(walk: Walk[Forget], seats: Seats, scope: Scope) -> Iterator[tuple[Wal
     ids = [
         (
             id,
-            but(
+            evolve(
                 seat,
                 due=seat.due and not errand.settled,
                 owed=None if errand.settled else seat.owed,
@@ -74,7 +74,7 @@ def forget(walk: Walk[Forget], seats: Seats, scope: Scope) -> Iterator[tuple[Wal
         )
         for id, seat in seats
     ]
-    yield walk.passed(errand, scope), but(seats, ids=tuple(ids))
+    yield walk.passed(errand, scope), evolve(seats, ids=tuple(ids))
 
 
 def forgotten(errand: Forget, core: Core, scope: Scope) -> Iterator[Core]:

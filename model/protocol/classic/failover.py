@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.classic.group import (
     Core,
     Phase,
@@ -59,7 +59,7 @@ def unloaded(core: Core) -> Core:
 
 def loads(core: Core) -> Core:
     """The load of a group that is `unloaded` begins."""
-    return but(core, errands=(Reload(support=core.support, assignor=core.assignor),))
+    return evolve(core, errands=(Reload(support=core.support, assignor=core.assignor),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Reload))
@@ -70,15 +70,15 @@ def reload(
     handed out are forgotten.
     """
     narrow = bool(scope.lists)
-    loaded = tuple([(id, but(seat, loaded=narrow)) for id, seat in seats.durable])
+    loaded = tuple([(id, evolve(seat, loaded=narrow)) for id, seat in seats.durable])
     errand = walk.errand
     support = supported(errand.support, seats, len(loaded), scope, errand.assignor)
-    errand = but(errand, change=errand.change + len(loaded), support=support)
-    there = but(seats, ids=loaded, leader=seats.durable_leader)
+    errand = evolve(errand, change=errand.change + len(loaded), support=support)
+    there = evolve(seats, ids=loaded, leader=seats.durable_leader)
     yield walk.passed(errand, scope), there, Link()
 
 
 def reloaded(errand: Reload, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the group is Stable if it has members, otherwise Empty."""
     core = errand.counted(core)
-    yield but(core, phase=Phase.STABLE if core.members else Phase.EMPTY)
+    yield evolve(core, phase=Phase.STABLE if core.members else Phase.EMPTY)

@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION
 
@@ -68,7 +68,7 @@ class Walk(Generic[E]):
 
     def passed(self, errand: E, scope: Bounded) -> Walk[E]:
         """The walk after a visit."""
-        return but(self, at=self.at + 1 if self.at + 1 < scope.members else ENDED, errand=errand)
+        return evolve(self, at=self.at + 1 if self.at + 1 < scope.members else ENDED, errand=errand)
 
 
 REST = Walk(ENDED, Errand())  # there is no walk
@@ -91,11 +91,11 @@ class Recount(Errand):
         """A member is removed."""
         only = self.assignor if seat.loaded else None
         support = supported(self.support, seats, -1, scope, only)
-        return but(self, change=self.change - 1, support=support), seats.drop(id)
+        return evolve(self, change=self.change - 1, support=support), seats.drop(id)
 
     def counted(self, core: Core) -> Core:
         """The group with the members that the walk has counted."""
-        return but(core, members=core.members + self.change, support=self.support)
+        return evolve(core, members=core.members + self.change, support=self.support)
 
 
 @frozen
@@ -205,7 +205,7 @@ class Seat:
     @property
     def logged(self) -> Seat:
         """The member as a group record holds it: without its requests and its timer."""
-        return but(
+        return evolve(
             self,
             new=False,
             hurried=False,
@@ -255,11 +255,11 @@ class Seats:
     def put(self, id: int, seat: Seat) -> Seats:
         """The seats with this one added, or in place of the one of the same id."""
         others = [(k, s) for k, s in self.ids if k != id]
-        return but(self, ids=tuple(sorted([*others, (id, seat)], key=lambda pair: pair[0])))
+        return evolve(self, ids=tuple(sorted([*others, (id, seat)], key=lambda pair: pair[0])))
 
     def drop(self, id: int) -> Seats:
         """The seats without this id, which no longer leads."""
-        return but(
+        return evolve(
             self,
             ids=tuple([(k, s) for k, s in self.ids if k != id]),
             leader=None if self.leader == id else self.leader,
@@ -269,11 +269,11 @@ class Seats:
         """A group record is written with these members, and with the leader if it is one of
         them.
         """
-        return but(self, durable=members, durable_leader=self.leader)
+        return evolve(self, durable=members, durable_leader=self.leader)
 
     def unrecorded(self) -> Seats:
         """The group record has no member of this process, or no fail-over can read it."""
-        return but(self, durable=(), durable_leader=None)
+        return evolve(self, durable=(), durable_leader=None)
 
 
 def is_member(seat: Seat | None) -> bool:
@@ -314,7 +314,7 @@ def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats
     assert seat is not None
     if seat.member:
         only = core.assignor if seat.loaded else None
-        core = but(
+        core = evolve(
             core,
             members=core.members - 1,
             parked=core.parked - seat.join,
@@ -323,7 +323,7 @@ def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats
             support=supported(core.support, seats, -1, scope, only),
         )
     else:
-        core = but(core, pending=core.pending - 1)
+        core = evolve(core, pending=core.pending - 1)
     if seats.leader == id:
-        core = but(core, led=False, leader_parked=False)
+        core = evolve(core, led=False, leader_parked=False)
     return core, seats.drop(id)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.link import Link, handled, reply
@@ -44,7 +44,7 @@ def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offs
         if offset == offsets.committed
         else "backwards"
     )
-    yield label, reply(link, Answer(request)), but(offsets, committed=offset)
+    yield label, reply(link, Answer(request)), evolve(offsets, committed=offset)
 
 
 def paused(client: Client, scope: Scope) -> bool:
@@ -63,7 +63,7 @@ def fetch_offset(
     fenced in a classic group.)
     """
     if client.owned >> offsets.watched & 1 and not paused(client, scope):
-        yield but(client, position=offsets.committed, dirty=False), offsets
+        yield evolve(client, position=offsets.committed, dirty=False), offsets
 
 
 @rule(when=lambda client: client.position >= 0)
@@ -74,8 +74,8 @@ def process_record(
     if client.position < scope.records and not paused(client, scope):
         position = client.position + 1
         yield (
-            but(client, position=position, dirty=True),
-            but(offsets, processed=max(offsets.processed, position)),
+            evolve(client, position=position, dirty=True),
+            evolve(offsets, processed=max(offsets.processed, position)),
         )
 
 

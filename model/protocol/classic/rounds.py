@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from groupcheck.model.assignors.hash_order import bucket, buckets_for, text_hash
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.protocol.classic.group import (
     Core,
     Errand,
@@ -64,7 +64,7 @@ class Restart(Recount):
 def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) -> Core:
     """Begin (prepareRebalance). From Empty the initial delay begins instead, without a walk."""
     if core.phase == Phase.EMPTY:
-        return but(core, phase=Phase.PREPARING, initial=True, extended=False)
+        return evolve(core, phase=Phase.PREPARING, initial=True, extended=False)
     restart = Restart(
         support=core.support,
         assignor=core.assignor,
@@ -72,7 +72,7 @@ def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) 
         expel=expel,
         led=expel and core.led,
     )
-    return but(
+    return evolve(
         core,
         phase=Phase.PREPARING,
         initial=False,
@@ -94,26 +94,26 @@ def send_back(
     kept = []
     for id, seat in seats:
         if errand.expel and seat.due:
-            errand = but(errand, led=errand.led and seats.leader != id)
+            errand = evolve(errand, led=errand.led and seats.leader != id)
             errand, seats = errand.without(seats, id, seat, scope)
             continue
         if seat.sync:
             link = deliver(link, SyncGroup, id, errand.code)
         if seat.member:
-            seat = but(seat, sync=False, due=False, owed=None, share=0)
+            seat = evolve(seat, sync=False, due=False, owed=None, share=0)
             # A static member keeps its subscription, because it need not join again. What a
             # cooperative one has claimed shows who owned what before the round.
             if not (seat.join or seats.static or seat.owned):
-                seat = but(seat, claimed=NO_GENERATION, owned=0, assigned=NO_GENERATION)
+                seat = evolve(seat, claimed=NO_GENERATION, owned=0, assigned=NO_GENERATION)
         kept.append((id, seat))
-    yield walk.passed(errand, scope), but(seats, ids=tuple(kept)), link
+    yield walk.passed(errand, scope), evolve(seats, ids=tuple(kept)), link
 
 
 def restarted(errand: Restart, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the round completes at once if the members that are left have all joined."""
     core = errand.counted(core)
     if errand.expel:
-        core = but(core, led=errand.led)
+        core = evolve(core, led=errand.led)
     yield succeed(attempt(core, scope))
 
 
@@ -135,7 +135,7 @@ def succeed(core: Core) -> Core:
     by itself, among the members that have joined.)
     """
     if not core.led and core.members and not core.errands:
-        return but(core, errands=(Elect(left=core.members),))
+        return evolve(core, errands=(Elect(left=core.members),))
     return core
 
 
@@ -151,7 +151,7 @@ def elect(walk: Walk[Elect], seats: Seats, scope: Scope) -> Iterator[tuple[Walk[
     members = [(id, seat) for id, seat in seats if seat.member]
     for id, seat in members:
         found = Elect(left=0, leader_parked=seat.join)
-        yield walk.passed(found, scope), but(seats, leader=id)
+        yield walk.passed(found, scope), evolve(seats, leader=id)
     left = walk.errand.left - len(members)
     if left > 0:
         yield walk.passed(Elect(left=left), scope), seats
@@ -159,7 +159,7 @@ def elect(walk: Walk[Elect], seats: Seats, scope: Scope) -> Iterator[tuple[Walk[
 
 def elected(errand: Elect, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the group has a leader."""
-    yield but(core, led=True, leader_parked=errand.leader_parked)
+    yield evolve(core, led=True, leader_parked=errand.leader_parked)
 
 
 # -- Complete: a round completes, and a generation begins
@@ -197,14 +197,14 @@ def complete(core: Core, scope: Scope) -> Core:
         led=core.leader_parked,
         clears=not core.parked,
     )
-    return but(
+    return evolve(
         core,
         generation=core.generation + 1,
         led=core.leader_parked,
         leader_parked=False,
         initial=False,
         extended=False,
-        errands=(errand, but(errand, clears=False))
+        errands=(errand, evolve(errand, clears=False))
         if errand.clears and "fail_over" in core.keeps
         else (errand,),
     )
@@ -236,31 +236,31 @@ def _answer_join(
     if not seat.join and not seats.static:
         yield *errand.without(seats, id, seat, scope), link
         return
-    settled = but(seat, join=False, new=False, hurried=False, due=True, armed=True, takes=None)
+    settled = evolve(seat, join=False, new=False, hurried=False, due=True, armed=True, takes=None)
     if not seat.join:
         leader = None if seats.leader == id else seats.leader
-        yield errand, but(seats.put(id, settled), leader=leader), link
+        yield errand, evolve(seats.put(id, settled), leader=leader), link
         return
     link = deliver(link, JoinGroup, id, NONE, id, errand.generation)
     seats = seats.put(id, settled)
-    answered = but(errand, left=errand.left - 1)
+    answered = evolve(errand, left=errand.left - 1)
     if not errand.led:
-        yield but(answered, led=True), but(seats, leader=id), link
+        yield evolve(answered, led=True), evolve(seats, leader=id), link
     if errand.led or errand.left != 1:
         yield answered, seats, link
 
 
 def completed(errand: Complete, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the group waits for SyncGroup, or is Empty."""
-    core = but(errand.counted(core), parked=errand.left, unlogged=0)
+    core = evolve(errand.counted(core), parked=errand.left, unlogged=0)
     if core.members:
         yield hold_vote(
-            but(core, phase=Phase.COMPLETING, due=core.members, deadline=True, led=errand.led)
+            evolve(core, phase=Phase.COMPLETING, due=core.members, deadline=True, led=errand.led)
         )
     else:
         logged = errand.clears and "fail_over" in core.keeps
         durable = (core.generation, False, None) if logged else core.durable
-        yield but(core, phase=Phase.EMPTY, led=False, assignor=None, durable=durable)
+        yield evolve(core, phase=Phase.EMPTY, led=False, assignor=None, durable=durable)
 
 
 # -- Dismiss: nobody has joined the round, and it goes on with the static members alone
@@ -277,7 +277,7 @@ class Dismiss(Recount):
 def dismiss(core: Core) -> Core:
     """Begin."""
     errand = Dismiss(support=core.support, assignor=core.assignor, led=core.led)
-    return but(core, errands=(errand,))
+    return evolve(core, errands=(errand,))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Dismiss))
@@ -288,14 +288,14 @@ def dismiss_absent(
     errand = walk.errand
     for id, seat in seats:
         if seat.member and not seats.static:
-            errand = but(errand, led=errand.led and seats.leader != id)
+            errand = evolve(errand, led=errand.led and seats.leader != id)
             errand, seats = errand.without(seats, id, seat, scope)
     yield walk.passed(errand, scope), seats
 
 
 def dismissed(errand: Dismiss, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the round goes on if static members are left; otherwise it completes with nobody."""
-    core = but(errand.counted(core), led=errand.led)
+    core = evolve(errand.counted(core), led=errand.led)
     yield succeed(core) if core.members else complete(core, scope)
 
 
@@ -317,7 +317,7 @@ def hold_vote(core: Core) -> Core:
     if not core.support:
         return core
     candidates = tuple([n == core.members for n in core.support])
-    return but(core, errands=(Vote(candidates=candidates, votes=(0,) * len(candidates)),))
+    return evolve(core, errands=(Vote(candidates=candidates, votes=(0,) * len(candidates)),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Vote))
@@ -327,7 +327,7 @@ def vote(walk: Walk[Vote], seats: Seats, scope: Scope) -> Iterator[tuple[Walk[Vo
     choice = next((k for k in listed if walk.errand.candidates[k]), None)
     members = sum(seat.member for _, seat in seats)
     votes = tuple([n + members * (k == choice) for k, n in enumerate(walk.errand.votes)])
-    yield walk.passed(but(walk.errand, votes=votes), scope), seats
+    yield walk.passed(evolve(walk.errand, votes=votes), scope), seats
 
 
 def voted(errand: Vote, core: Core, scope: Scope) -> Iterator[Core]:
@@ -344,4 +344,4 @@ def voted(errand: Vote, core: Core, scope: Scope) -> Iterator[Core]:
     }
     for k, place in tied.items():
         if place == min(tied.values()):
-            yield but(core, assignor=k)
+            yield evolve(core, assignor=k)

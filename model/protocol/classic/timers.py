@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.protocol.classic.assignment import assign
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, remove
 from groupcheck.model.protocol.classic.rounds import after_removal, complete, prepare
@@ -43,7 +43,7 @@ def initial_delay(core: Core, scope: Scope) -> Iterator[tuple[str, Core]]:
     if core.generation < scope.last_generation:
         yield "over", complete(core, scope)
     if core.extended:
-        yield "extended", but(core, extended=False)
+        yield "extended", evolve(core, extended=False)
 
 
 @rule(
@@ -118,13 +118,13 @@ def new_member_timeout(
 @rule(when=lambda link: bool(link.queue) and link.parked is None)
 def read_next(link: Link) -> Iterator[Link]:
     """The coordinator has answered what was parked and reads the next request of the connection."""
-    yield but(link, request=link.queue[0], live=True, queue=link.queue[1:])
+    yield evolve(link, request=link.queue[0], live=True, queue=link.queue[1:])
 
 
 @rule(when=lambda link: link.late is not None)
 def late_request(link: Link) -> Iterator[Link]:
     """A request of an earlier connection arrives late; nobody reads its answer."""
-    yield but(link, request=link.late, live=False, late=None)
+    yield evolve(link, request=link.late, live=False, late=None)
 
 
 TIMER_RULES = (

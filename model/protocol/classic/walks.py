@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.assignment import (
     Assign,
@@ -76,7 +76,7 @@ KINDS: dict[type[Errand], tuple[Rule, Callable[[Any, Core, Scope], Iterator[Core
 def begin_walk(core: Core, walk: Walk[Errand]) -> Iterator[tuple[Core, Walk[Errand]]]:
     """A walk over all members begins."""
     for errand in core.errands:
-        yield but(core, errands=()), Walk(0, errand)
+        yield evolve(core, errands=()), Walk(0, errand)
 
 
 @urgent(when=lambda walk: walk.at == ENDED and walk != REST)

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but, rule, single
+from groupcheck.model.engine import Spec, evolve, rule, single
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client
 from groupcheck.model.protocol.classic.client import Client, reset
@@ -85,7 +85,7 @@ def reading(original: Rule) -> Rule:
             after = dict(zip(original.slots, rest, strict=True))
             member = after["client"]
             counts = memory.schedule == Schedule.NONE and was.runs & member.owned
-            worker = but(
+            worker = evolve(
                 after["worker"],
                 read=was.read,
                 runs=was.runs & member.owned,
@@ -134,7 +134,7 @@ def reads_again(
 ) -> Iterator[tuple[Client, Worker, int, int]]:
     """The worker gets to the end of the topic, and joins again."""
     left = leavers - (worker.backs == Backs.COUNTED)
-    yield client, but(worker, backs=Backs.NO, read=config), config, left
+    yield client, evolve(worker, backs=Backs.NO, read=config), config, left
 
 
 @rule(when=lambda worker: worker.backs != Backs.NO)
@@ -142,7 +142,7 @@ def backs_off_no_more(worker: Worker, leavers: int) -> Iterator[tuple[Worker, in
     """All tries are over, and the worker stops its work. It goes on trying."""
     if worker.runs:
         left = leavers - (worker.backs == Backs.COUNTED)
-        yield but(worker, backs=Backs.OFF, runs=0), left
+        yield evolve(worker, backs=Backs.OFF, runs=0), left
 
 
 def outlasting(original: Rule) -> Rule:

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.assignment import Assign, WriteRecord
 from groupcheck.model.protocol.classic.client import Client, Prepare
@@ -79,7 +79,7 @@ def surveying(core: Core) -> Core:
     """Begin, once a generation has begun and its assignor is chosen."""
     if core.phase == Phase.COMPLETING and not core.errands:
         errand = Survey(generation=core.generation, appending=core.appending)
-        return but(core, errands=(errand,))
+        return evolve(core, errands=(errand,))
     return core
 
 
@@ -93,12 +93,12 @@ def survey(
     for id, seat in seats:
         if seat.member:
             claims.append(claim_of(seat))
-            errand = but(errand, offset=max(errand.offset, seat.more.offset))
+            errand = evolve(errand, offset=max(errand.offset, seat.more.offset))
             hears = client.id == id and client.prepare == Prepare.SYNC
             if seats.leader == id and hears and client.generation == errand.generation:
                 leader = Leader(seat.more.offset, worker.read, worker.led)
-                errand = but(errand, leader=leader)
-    errand = but(errand, claims=tuple(sorted(claims)))
+                errand = evolve(errand, leader=leader)
+    errand = evolve(errand, claims=tuple(sorted(claims)))
     yield walk.passed(errand, scope), seats, client, worker
 
 
@@ -195,7 +195,7 @@ def deal_out(
         if seat.member:
             ways = [after for way in ways for after in _deal(*way, id)]
     if not walk.errand.error:
-        worker = but(worker, led=Led.NO if seats.leader is None else Led.MADE)
+        worker = evolve(worker, led=Led.NO if seats.leader is None else Led.MADE)
     for errand, dealt in ways:
         yield walk.passed(errand, scope), dealt, worker
 
@@ -209,7 +209,7 @@ def _deal(errand: Deal, seats: Seats, id: int) -> Iterator[tuple[Deal, Seats]]:
         if claim != mine:
             continue
         at = errand.chosen.index((claim, share))
-        left = but(errand, chosen=errand.chosen[:at] + errand.chosen[at + 1 :])
+        left = evolve(errand, chosen=errand.chosen[:at] + errand.chosen[at + 1 :])
         told = AnswerFacts(
             error=errand.error,
             offset=errand.offset,
@@ -218,10 +218,13 @@ def _deal(errand: Deal, seats: Seats, id: int) -> Iterator[tuple[Deal, Seats]]:
             candidate=share.candidate,
         )
         if errand.appending and seat.told is not None:
-            yield left, seats.put(id, but(seat, told=but(seat.told, candidate=share.candidate)))
+            yield (
+                left,
+                seats.put(id, evolve(seat, told=evolve(seat.told, candidate=share.candidate))),
+            )
         else:
             owned = 0 if errand.error else share.owned
-            yield left, seats.put(id, but(seat, share=owned, told=told))
+            yield left, seats.put(id, evolve(seat, share=owned, told=told))
 
 
 def claim_of(seat: Seat) -> Claim:
@@ -277,7 +280,7 @@ def answering(original: Rule) -> Rule:
                 fields = (id, link.parked.generation, seat.share, FOLLOWS, seat.told)
                 link = deliver(link, SyncGroup, id, NONE, *fields)
             due = seat.due and "sync_timeout" in errand.keeps
-            seats = seats.put(id, but(seat, sync=False, due=due))
+            seats = seats.put(id, evolve(seat, sync=False, due=due))
         if "fail_over" in errand.keeps:
             seats = seats.recorded(tuple([(id, s.logged) for id, s in seats if s.member]))
         else:
@@ -311,9 +314,9 @@ def restarting(original: Rule) -> Rule:
         for id, seat in seats:
             if seat.told is not None:
                 kept = AnswerFacts(candidate=seat.told.candidate, known=seat.told.known)
-                seat = but(seat, told=kept)
+                seat = evolve(seat, told=kept)
             if not seat.join:
-                seat = but(seat, more=None)
+                seat = evolve(seat, more=None)
             seats = seats.put(id, seat)
         return {**after, "seats": seats}
 

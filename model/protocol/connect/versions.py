@@ -32,11 +32,12 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Any, ClassVar
 
-from attrs import evolve, frozen
+import attrs
+from attrs import frozen
 
 from groupcheck.model.assignors.connect import Config
 from groupcheck.model.assignors.connect.eager import eager
-from groupcheck.model.engine import ScopeError, Spec, but, rule
+from groupcheck.model.engine import ScopeError, Spec, evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound, is_a
 from groupcheck.model.protocol.classic import client
@@ -133,7 +134,7 @@ def _stops(worker: Worker, share: int) -> Worker:
     """The worker stops its share, unless it could not start its work after the last round
     (RebalanceListener.onRevoked).
     """
-    return but(worker, runs=worker.runs & ~share) if worker.resolved else worker
+    return evolve(worker, runs=worker.runs & ~share) if worker.resolved else worker
 
 
 def preparing(original: Rule) -> Rule:
@@ -147,21 +148,21 @@ def preparing(original: Rule) -> Rule:
         link, worker, seats = after["link"], after["worker"], after["seats"]
         member = after["client"]
         if before["client"] == Client():
-            worker = but(worker, eager=seats.listed == EAGER)
+            worker = evolve(worker, eager=seats.listed == EAGER)
         for place in ("request", "late"):
             sent = getattr(link, place)
             if getattr(before["link"], place) is not None or not isinstance(sent, JoinGroup):
                 continue
             had = before["client"].owned | worker.reports
             if worker.eager:
-                worker = but(_stops(worker, had), reports=had)
-                member = but(member, owned=0)
-            sent = but(sent, claimed=0 if had else NO_GENERATION, owned=had)
-            link = but(link, **{place: sent})
+                worker = evolve(_stops(worker, had), reports=had)
+                member = evolve(member, owned=0)
+            sent = evolve(sent, claimed=0 if had else NO_GENERATION, owned=had)
+            link = evolve(link, **{place: sent})
             if seats.listed == EAGER:
                 report = Report(worker.read, 0)
-                sent = but(sent, claimed=NO_GENERATION, owned=0, more=report)
-                link = but(link, **{place: sent})
+                sent = evolve(sent, claimed=NO_GENERATION, owned=0, more=report)
+                link = evolve(link, **{place: sent})
         return {**after, "client": member, "link": link, "worker": worker}
 
     return extended(original, change, "worker", "seats")
@@ -169,7 +170,7 @@ def preparing(original: Rule) -> Rule:
 
 def _loses(member: Client, worker: Worker) -> tuple[Client, Worker]:
     """An eager plan has given the worker's share away. It still reports it."""
-    return but(member, owned=0), but(worker, reports=worker.reports | member.owned)
+    return evolve(member, owned=0), evolve(worker, reports=worker.reports | member.owned)
 
 
 def late(original: Rule) -> Rule:
@@ -198,15 +199,15 @@ def following(original: Rule) -> Rule:
         told, was, member = before["link"].answer.told, before["worker"], after["client"]
         had = before["client"].owned | was.reports
         if label == MISMATCHED:
-            member = but(member, owned=0 if told.eager else had)
+            member = evolve(member, owned=0 if told.eager else had)
         done = label == "assigned"
-        worker = but(after["worker"], eager=told.eager, resolved=done, reports=0)
+        worker = evolve(after["worker"], eager=told.eager, resolved=done, reports=0)
         # What it runs without having it: nothing tells it to stop that.
         rest = was.runs if told.eager else was.runs & ~had
         if label == "assigned":
-            worker = but(worker, runs=member.owned | rest)
+            worker = evolve(worker, runs=member.owned | rest)
         elif label == OUTDATED:
-            worker = but(worker, runs=rest if told.eager else was.runs & member.owned | rest)
+            worker = evolve(worker, runs=rest if told.eager else was.runs & member.owned | rest)
         return {**after, "client": member, "worker": worker}
 
     return extended(original, change, "worker")
@@ -220,7 +221,7 @@ def cut_off(original: Rule) -> Rule:
     ) -> dict[str, Any]:
         was, had = before["worker"], before["client"].owned
         left = _stops(was, had).runs if was.eager else was.runs & ~had
-        return {**after, "worker": but(after["worker"], runs=left)}
+        return {**after, "worker": evolve(after["worker"], runs=left)}
 
     return extended(original, change)
 
@@ -233,7 +234,7 @@ def bounce(
     forgotten = not seats.ids and not seats.durable
     later = dict(zip(scope.stages, scope.stages[1:], strict=False)).get(seats.listed)
     if client == Client() and forgotten and later is not None:
-        yield client, but(seats, listed=later), budget.spend("bounce")
+        yield client, evolve(seats, listed=later), budget.spend("bounce")
 
 
 # -- the leader
@@ -266,7 +267,7 @@ def voting(original: Rule) -> Rule:
             return
         for label, after, _ in planned(walk, memory, scope, eager_plans):
             if isinstance(after.errand, Deal):
-                after = but(after, errand=but(after.errand, eager=True))
+                after = evolve(after, errand=evolve(after.errand, eager=True))
             yield label, after, memory, core
 
     plan.__doc__ = original.doc
@@ -284,7 +285,7 @@ def dealing(original: Rule) -> Rule:
         for after, dealt, led in original.call(walk, seats, worker, scope):
             member = client
             if walk.errand.eager:
-                led = but(led, led=worker.led)
+                led = evolve(led, led=worker.led)
                 # One that has not joined by itself (a late JoinGroup did) does not know of it.
                 if is_member(seats[client.id]) and client.state != Member.STABLE:
                     member, led = _loses(client, led)
@@ -293,8 +294,8 @@ def dealing(original: Rule) -> Rule:
                     if seat.told is not None and was is not None:
                         known = was.told is not None and was.told.known
                         candidate = known and was.told is not None and was.told.candidate
-                        told = but(seat.told, eager=True, known=known, candidate=candidate)
-                        dealt = dealt.put(id, but(seat, told=told))
+                        told = evolve(seat.told, eager=True, known=known, candidate=candidate)
+                        dealt = dealt.put(id, evolve(seat, told=told))
             yield after, dealt, led, member
 
     deal.__doc__ = original.doc
@@ -311,4 +312,4 @@ def versions(spec: Spec) -> Spec:
         voting(own(spec, make_plan)),
         dealing(own(spec, deal_out)),
     ]
-    return evolve(rebuilt(spec, new, [bounce]), name="connect_versions")
+    return attrs.evolve(rebuilt(spec, new, [bounce]), name="connect_versions")

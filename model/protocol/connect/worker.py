@@ -27,7 +27,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.classic.client import Client, Member
@@ -141,22 +141,22 @@ def reporting(original: Rule) -> Rule:
     ) -> dict[str, Any]:
         was, link, worker = before["client"], after["link"], after["worker"]
         if was == Client():
-            worker = but(worker, read=before["config"])
+            worker = evolve(worker, read=before["config"])
         for place in _PLACES:
             sent = getattr(link, place)
             if getattr(before["link"], place) is None and isinstance(sent, JoinGroup):
                 report = Report(worker.read, worker.delay)
                 # A report names no generation.
-                sent = but(
+                sent = evolve(
                     sent,
                     claimed=0 if was.owned else NO_GENERATION,
                     owned=was.owned,
                     more=report,
                 )
-                keeps = but(after["client"], owned=was.owned, refused=False)
-                link = but(link, **{place: sent})
+                keeps = evolve(after["client"], owned=was.owned, refused=False)
+                link = evolve(link, **{place: sent})
                 # The next answer says anew whether it waits.
-                worker = but(worker, waits=False)
+                worker = evolve(worker, waits=False)
                 after = {**after, "client": keeps, "link": link, "worker": worker}
         return after
 
@@ -174,8 +174,8 @@ def joining(original: Rule) -> Rule:
     def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
         answer = link.answer
         assert answer is not None
-        asked = but(answer.request, claimed=client.generation)
-        yield from original.call(client, but(link, answer=but(answer, request=asked)))
+        asked = evolve(answer.request, claimed=client.generation)
+        yield from original.call(client, evolve(link, answer=evolve(answer, request=asked)))
 
     return rewritten(original, join_answer)
 
@@ -192,21 +192,21 @@ def completing(original: Rule) -> Rule:
         if label != "assigned":
             return after
         told, was, member = before["link"].answer.told, before["worker"], after["client"]
-        worker = but(was, read=max(was.read, told.offset))
+        worker = evolve(was, read=max(was.read, told.offset))
         if told.error:
             led = Led.NO if was.led == Led.NO else Led.STALE
-            kept = but(member, owned=before["client"].owned, refused=True, rejoin=True)
-            worker = but(worker, delay=0, waits=False, led=led)
+            kept = evolve(member, owned=before["client"].owned, refused=True, rejoin=True)
+            worker = evolve(worker, delay=0, waits=False, led=led)
             return MISMATCHED, {**after, "client": kept, "worker": worker}
         fits = worker.read == told.offset
-        worker = but(
+        worker = evolve(
             worker,
             runs=member.owned if fits else was.runs & member.owned,
             delay=member.generation if told.delay else 0,
             waits=told.delay,
             led=_completed(was.led),
         )
-        member = but(member, rejoin=member.rejoin or told.stops or not fits)
+        member = evolve(member, rejoin=member.rejoin or told.stops or not fits)
         after = {**after, "worker": worker, "client": member}
         return after if fits else (OUTDATED, after)
 
@@ -247,7 +247,7 @@ def stopping(original: Rule) -> Rule:
 
 def rejoining(client: Client) -> Client:
     """The worker asks for a round (requestRejoin); one that is joining needs no other."""
-    return but(client, rejoin=client.rejoin or client.state == Member.STABLE)
+    return evolve(client, rejoin=client.rejoin or client.state == Member.STABLE)
 
 
 @rule(when=lambda worker: worker.waits)
@@ -256,7 +256,7 @@ def scheduled_rejoin(
 ) -> Iterator[tuple[Client, Worker, Memory]]:
     """The delay that the worker was told is over, and it joins again."""
     if client.state == Member.STABLE and not client.rejoin and memory.schedule != Schedule.RUNNING:
-        yield rejoining(client), but(worker, waits=False), memory
+        yield rejoining(client), evolve(worker, waits=False), memory
 
 
 @rule
@@ -267,7 +267,7 @@ def read_config(
     joins again (ConfigUpdateListener, needsReconfigRebalance).
     """
     if worker.read < config and client not in GONE:
-        yield rejoining(client), but(worker, read=config), config
+        yield rejoining(client), evolve(worker, read=config), config
 
 
 @rule(when=lambda budget: budget.allows("unreachable"))
@@ -278,9 +278,14 @@ def lose_coordinator(
     work (WorkerCoordinator.poll; KAFKA-9184). It joins again with what is left of its membership.
     """
     if client.state == Member.STABLE:
-        stopped = but(worker, runs=0, delay=0, waits=False)
+        stopped = evolve(worker, runs=0, delay=0, waits=False)
         spent = budget.spend("unreachable")
-        yield but(client, owned=0, rejoin=True, refused=True), stopped, Link(late=link.late), spent
+        yield (
+            evolve(client, owned=0, rejoin=True, refused=True),
+            stopped,
+            Link(late=link.late),
+            spent,
+        )
 
 
 @rule(when=lambda budget: budget.allows("config_update"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.consumer.memory import Previous, Seat
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
 from groupcheck.model.protocol.consumer.plans import NAMED
@@ -80,13 +80,13 @@ def anybody_sends(
 ) -> Iterator[Asked]:
     """A heartbeat arrives that some client could have sent; perhaps its append fails."""
     for request in heartbeats(seat, static=link.static, scope=scope):
-        yield "request", but(link, request=request), seat, budget
+        yield "request", evolve(link, request=request), seat, budget
         if budget.allows("append_failure"):
-            failing = but(link, request=request, fails=True)
+            failing = evolve(link, request=request, fails=True)
             yield "failing", failing, seat, budget.spend("append_failure")
 
 
 @urgent(when=lambda link: link.answer is not None)
 def nobody_hears(link: Link) -> Iterator[Link]:
     """Nobody waits for the answer."""
-    yield but(link, answer=None)
+    yield evolve(link, answer=None)

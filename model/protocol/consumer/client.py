@@ -11,7 +11,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     FENCED_MEMBER_EPOCH,
@@ -111,32 +111,32 @@ class Client:
         state = self.state
         if state == Member.ACKNOWLEDGING:
             state = Member.STABLE if self.done else Member.RECONCILING
-        return but(self, state=state, said=True, full=False, told=True)
+        return evolve(self, state=state, said=True, full=False, told=True)
 
     def unanswered(self) -> Client:
         """What was sent is forgotten: the next heartbeat carries everything."""
-        return but(self, full=True, said=False, told=False)
+        return evolve(self, full=True, said=False, told=False)
 
 
 def without_assignment(client: Client, state: Member) -> Client:
     """Its assignment is lost, and it goes on in another state."""
-    taking = but(client.taking, aborted=True, newest=False) if client.taking else None
+    taking = evolve(client.taking, aborted=True, newest=False) if client.taking else None
     return Client(state, subscribed=client.subscribed, taking=taking)
 
 
 def sent(link: Link, request: Request, scope: ConsumerScope) -> Link:
     """A heartbeat on its way, behind those that are."""
     if scope.wire == "collapsed":
-        return but(link, request=request, lost=request.unheard)
+        return evolve(link, request=request, lost=request.unheard)
     if link.out is None:
-        return but(link, out=request)
-    return but(link, behind=(*link.behind, request))
+        return evolve(link, out=request)
+    return evolve(link, behind=(*link.behind, request))
 
 
 @rule(when=lambda client: client.state == Member.UNSUBSCRIBED)
 def subscribe_all(client: Client, scope: ConsumerScope) -> Iterator[Client]:
     """A process subscribes to all topics."""
-    yield but(client, state=Member.JOINING, subscribed=scope.everything)
+    yield evolve(client, state=Member.JOINING, subscribed=scope.everything)
 
 
 @rule(when=lambda client: client.beats)
@@ -154,13 +154,13 @@ def request_arrives(link: Link) -> Iterator[Link]:
     """A heartbeat arrives (only with an explicit wire)."""
     assert link.out is not None
     following, behind = (link.behind[0], link.behind[1:]) if link.behind else (None, ())
-    yield but(link, out=following, behind=behind, request=link.out, lost=link.out.unheard)
+    yield evolve(link, out=following, behind=behind, request=link.out, lost=link.out.unheard)
 
 
 @rule(when=lambda link: link.back is not None)
 def answer_arrives(link: Link) -> Iterator[Link]:
     """Its answer arrives (only with an explicit wire)."""
-    yield but(link, back=None, answer=link.back)
+    yield evolve(link, back=None, answer=link.back)
 
 
 def _given(client: Client, share: int) -> Client:
@@ -168,12 +168,12 @@ def _given(client: Client, share: int) -> Client:
     first = not client.took and client.done and client.state == Member.JOINING
     if not first and share == client.target and not (not client.took and client.done):
         if not client.done:
-            return but(client, state=Member.RECONCILING)
+            return evolve(client, state=Member.RECONCILING)
         if client.state in (Member.RECONCILING, Member.JOINING):
-            return but(client, state=Member.STABLE)
+            return evolve(client, state=Member.STABLE)
         return client
-    taking = but(client.taking, newest=False) if client.taking else None
-    return but(client, target=share, done=False, state=Member.RECONCILING, taking=taking)
+    taking = evolve(client.taking, newest=False) if client.taking else None
+    return evolve(client, target=share, done=False, state=Member.RECONCILING, taking=taking)
 
 
 @urgent("well", "fenced", "fatal", "unavailable", when=lambda link: link.answer is not None)
@@ -181,17 +181,17 @@ def hear_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     """A member follows the answer to its heartbeat."""
     answer = link.answer
     assert answer is not None
-    link = but(link, answer=None)
+    link = evolve(link, answer=None)
     if answer.code in (UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH):
-        yield "fenced", without_assignment(client, Member.JOINING), but(link, tag=Tag.OLD)
+        yield "fenced", without_assignment(client, Member.JOINING), evolve(link, tag=Tag.OLD)
     elif answer.code == COORDINATOR_NOT_AVAILABLE:
         yield "unavailable", client.unanswered(), link
     elif answer.code != NONE:
-        yield "fatal", without_assignment(client, Member.FATAL), but(link, tag=Tag.OLD)
+        yield "fatal", without_assignment(client, Member.FATAL), evolve(link, tag=Tag.OLD)
     else:
         if answer.assigned is not None:
             client = _given(client, answer.assigned)
-        yield "well", client, but(link, tag=answer.tag)
+        yield "well", client, evolve(link, tag=answer.tag)
 
 
 @rule(
@@ -208,13 +208,13 @@ def reconcile(client: Client, scope: ConsumerScope) -> Iterator[tuple[str, Clien
     if scope.callbacks == "instant":
         yield "taken", _taken(client, share, newest=True)
     elif client.holds & ~share:
-        yield "revoking", but(client, taking=Taking(share, assigns=False))
+        yield "revoking", evolve(client, taking=Taking(share, assigns=False))
     else:
-        yield "assigning", but(client, taking=Taking(share, assigns=True))
+        yield "assigning", evolve(client, taking=Taking(share, assigns=True))
 
 
 def _taken(client: Client, share: int, *, newest: bool) -> Client:
-    return but(
+    return evolve(
         client,
         state=Member.ACKNOWLEDGING,
         took=True,
@@ -232,12 +232,12 @@ def callback_returns(client: Client) -> Iterator[tuple[str, Client]]:
     taking = client.taking
     assert taking is not None
     if taking.aborted:
-        yield "dropped", but(client, taking=None)
+        yield "dropped", evolve(client, taking=None)
     elif taking.assigns:
         yield "assigned", _taken(client, taking.share, newest=taking.newest)
     else:
         kept = client.holds & taking.share
-        yield "revoked", but(client, holds=kept, taking=but(taking, assigns=True))
+        yield "revoked", evolve(client, holds=kept, taking=evolve(taking, assigns=True))
 
 
 WIRE_RULES = (request_arrives, answer_arrives)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.consumer.client import (
     Client,
     Member,
@@ -38,7 +38,7 @@ def leave_ghost(
     seat: Seat | None, link: Link, ghosts: tuple[Seat, ...]
 ) -> Iterator[tuple[None, Link, tuple[Seat, ...]]]:
     """The record of a dynamic process that has died stays, and no process has it."""
-    yield None, but(link, dead=False), ghosts if seat is None else order([*ghosts, seat])
+    yield None, evolve(link, dead=False), ghosts if seat is None else order([*ghosts, seat])
 
 
 @rule("well", "failed", when=lambda budget: budget.allows("close"))
@@ -49,26 +49,26 @@ def close_consumer(
     whose append fails.
     """
     if client.beats and idle(link):
-        last = but(succeeded(link), lost=True, request=leave_of(link))
+        last = evolve(succeeded(link), lost=True, request=leave_of(link))
         left = budget.spend("close")
         yield "well", Client(), last, left
         if left.allows("append_failure"):
-            yield "failed", Client(), but(last, fails=True), left.spend("append_failure")
+            yield "failed", Client(), evolve(last, fails=True), left.spend("append_failure")
 
 
 @rule(when=lambda budget: budget.allows("poll_timeout"))
 def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Happened]:
     """The application does not poll in time: the member leaves, and holds its partitions."""
     if client.beats and idle(link):
-        stale = but(without_assignment(client, Member.STALE), holds=client.holds)
-        last = but(without_epoch(link), lost=True, request=leave_of(link))
+        stale = evolve(without_assignment(client, Member.STALE), holds=client.holds)
+        last = evolve(without_epoch(link), lost=True, request=leave_of(link))
         yield stale, last, budget.spend("poll_timeout")
 
 
 @rule(when=lambda client: client.state == Member.STALE)
 def poll_again(client: Client) -> Iterator[Client]:
     """The application polls again: its partitions are lost, and it joins."""
-    yield but(client, state=Member.JOINING, holds=0)
+    yield evolve(client, state=Member.JOINING, holds=0)
 
 
 @rule("answer", "connection", when=lambda budget: budget.allows("lose_response"))
@@ -81,10 +81,15 @@ def lose_answer(
         return
     if scope.wire == "explicit":
         if not idle(link):
-            yield "connection", client.unanswered(), but(link, out=None, back=None, behind=()), left
+            yield (
+                "connection",
+                client.unanswered(),
+                evolve(link, out=None, back=None, behind=()),
+                left,
+            )
     elif client.sends:
         request = client.heartbeat(link.tag, scope)
-        handled = but(link, request=request, lost=True)
+        handled = evolve(link, request=request, lost=True)
         yield "answer", client.heartbeat_sent().unanswered(), handled, left
 
 
@@ -102,7 +107,7 @@ def fail_append(
     """The records of a heartbeat cannot be appended."""
     if client.sends and idle(link):
         request = client.heartbeat(link.tag, scope)
-        handled = but(link, request=request, fails=True)
+        handled = evolve(link, request=request, fails=True)
         yield client.heartbeat_sent(), handled, budget.spend("append_failure")
 
 
@@ -115,10 +120,10 @@ def delay_heartbeat(
     if not client.beats or link.late is not None:
         return
     if link.out is not None and not link.behind:
-        yield client.unanswered(), but(link, out=None, late=link.out), left
+        yield client.unanswered(), evolve(link, out=None, late=link.out), left
     elif scope.wire == "collapsed" and client.sends:
         request = client.heartbeat(link.tag, scope)
-        yield client.heartbeat_sent().unanswered(), but(link, late=request), left
+        yield client.heartbeat_sent().unanswered(), evolve(link, late=request), left
 
 
 @rule("handled", "dropped", when=lambda link: link.late is not None)
@@ -128,9 +133,9 @@ def late_heartbeat(link: Link, scope: ConsumerScope) -> Iterator[tuple[str, Link
     assert late is not None
     reading = scope.k17 if late.kind == Kind.JOIN else scope.k18
     if reading == AS_KAFKA:
-        yield "handled", but(link, late=None, request=late, lost=True)
+        yield "handled", evolve(link, late=None, request=late, lost=True)
     else:
-        yield "dropped", but(link, late=None)
+        yield "dropped", evolve(link, late=None)
 
 
 @rule(when=lambda budget: budget.allows("subscription"))
@@ -141,7 +146,10 @@ def change_subscription(
     if client.beats and client.subscribed:
         for subscribed in scope.subscriptions:
             if subscribed != client.subscribed:
-                yield but(client, subscribed=subscribed, told=False), budget.spend("subscription")
+                yield (
+                    evolve(client, subscribed=subscribed, told=False),
+                    budget.spend("subscription"),
+                )
 
 
 # Those of every member, and all of a simple one's.

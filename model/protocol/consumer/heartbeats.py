@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     FENCED_INSTANCE_ID,
@@ -132,17 +132,17 @@ def consumer_heartbeat(
     if seat is None:
         label, seat = "added", Seat()
         pending = pending or (not core.exists and not scope.release.begins_at_target)
-        core = but(core, exists=True, members=core.members + 1)
+        core = evolve(core, exists=True, members=core.members + 1)
     elif request.kind == Kind.BEAT:
         label = "accepted"
     elif seat.parked:
         label, wrote = "replaced", True
-        seat = but(seat, parked=False, previous=Previous.NEW, session=True, rebalance=Timer.OFF)
+        seat = evolve(seat, parked=False, previous=Previous.NEW, session=True, rebalance=Timer.OFF)
     else:
         label = "rejoined"
-    core, after = noted(but(core, pending=pending, stale=False), seat, request, scope)
+    core, after = noted(evolve(core, pending=pending, stale=False), seat, request, scope)
     changed = after.topics != seat.topics or after.unresolved
-    link = but(
+    link = evolve(
         link,
         accepted=True,
         changed=changed and label not in ("added", "replaced"),
@@ -151,8 +151,8 @@ def consumer_heartbeat(
     )
     seat = after
     if core.pending and core.due:
-        core = but(core, errand=Collect(link.fails, asked))
-        seat, link = but(seat, asks=link.fails), but(link, wrote=True)
+        core = evolve(core, errand=Collect(link.fails, asked))
+        seat, link = evolve(seat, asks=link.fails), evolve(link, wrote=True)
     yield label, core, seat, link
 
 
@@ -166,10 +166,10 @@ def reconcile_member(
     request = link.request
     assert request is not None and seat is not None
     resumes = seat.resumes
-    seat = but(seat, asks=False, resumes=False)
+    seat = evolve(seat, asks=False, resumes=False)
     new = reconciled(seat, request.owned, core.held, link.changed, scope.release)
     if not scope.assignment_epochs:
-        new = but(new, fresh=0)
+        new = evolve(new, fresh=0)
     wrote = new != seat
     if link.undo is not None and (wrote or link.wrote):
         core, stored = link.undo.core, link.undo.seat
@@ -188,11 +188,11 @@ def reconcile_member(
             link = retagged(link, new.previous in (Previous.ZERO, Previous.OLDER))
     armed = Timer.ON if new.state == State.UNREVOKED else Timer.OFF
     told = request.kind == Kind.JOIN or request.full or new.assigned != seat.assigned
-    new = but(new, session=True, rebalance=armed if wrote else seat.rebalance)
-    core = but(core, held=core.held & ~seat.owned | new.owned)
+    new = evolve(new, session=True, rebalance=armed if wrote else seat.rebalance)
+    core = evolve(core, held=core.held & ~seat.owned | new.owned)
     answer = Answer(assigned=new.assigned if told else None)
     if scope.patterns:
-        link = but(link, wants=wanted(link.wants, request))
+        link = evolve(link, wants=wanted(link.wants, request))
     yield label, core, new, _answered(link, answer, scope), walk
 
 
@@ -206,7 +206,7 @@ def _undone(stored: Seat, seat: Seat, new: Seat, scope: ConsumerScope) -> Seat:
             rebalance = rebalance if scope.k20 == MENDED else Timer.ON
         else:
             rebalance = rebalance if scope.k19 == MENDED else Timer.OFF
-    return but(stored, session=True, rebalance=rebalance)
+    return evolve(stored, session=True, rebalance=rebalance)
 
 
 @urgent(
@@ -233,19 +233,19 @@ def leave_consumer_group(
         yield "fenced", core, seat, _answered(link, answer, scope)
     elif link.fails:
         kept = request.kind == Kind.PARK or scope.k14 == MENDED
-        seat = seat if kept else but(seat, session=False, rebalance=Timer.OFF)
+        seat = seat if kept else evolve(seat, session=False, rebalance=Timer.OFF)
         answer = Answer(COORDINATOR_NOT_AVAILABLE)
         yield "failed", core, seat, _answered(link, answer, scope)
     elif request.kind == Kind.LEAVE:
         core = without(core, seat, settles=scope.release.settles_empty)
         yield "left", core, None, _answered(gone(link), Answer(), scope)
     else:
-        core = but(core, held=core.held & ~seat.revoking)
+        core = evolve(core, held=core.held & ~seat.revoking)
         stale = Timer.OFF if seat.rebalance == Timer.OFF else Timer.STALE
-        parked = but(seat, parked=True, revoking=0, fresh=0, current=False, rebalance=stale)
-        parked = but(parked, resumes=seat.current)
+        parked = evolve(seat, parked=True, revoking=0, fresh=0, current=False, rebalance=stale)
+        parked = evolve(parked, resumes=seat.current)
         if scope.kafka_20641 == MENDED and seat.state == State.UNREVOKED:
-            parked = but(parked, state=State.STABLE)
+            parked = evolve(parked, state=State.STABLE)
         yield "parked", core, parked, _answered(link, Answer(), scope)
 
 
@@ -257,8 +257,8 @@ def resolve_pattern(
     (TopicRegexResolver, handleRegularExpressionsResult). That takes a while, which is left out.
     """
     if seat is not None and link.request is None:
-        seat = but(seat, unresolved=False, pattern=scope.everything)
-        yield but(core, pending=True, matching=core.matching + 1), seat, link
+        seat = evolve(seat, unresolved=False, pattern=scope.everything)
+        yield evolve(core, pending=True, matching=core.matching + 1), seat, link
 
 
 REQUEST_RULES = (resolve_pattern, reconcile_member, consumer_heartbeat, leave_consumer_group)

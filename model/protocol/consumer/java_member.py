@@ -18,7 +18,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.client import BEATS, Member, reported
 from groupcheck.model.protocol.consumer.messages import Kind, Request, Tag
 from groupcheck.model.protocol.consumer.scope import MENDED, ConsumerScope
@@ -174,15 +174,15 @@ class JavaMember:
         state = self.state
         if state == Member.ACKNOWLEDGING:
             state = Member.STABLE if self.done else Member.RECONCILING
-        return but(self, state=state, said=True, full=False, told=True)
+        return evolve(self, state=state, said=True, full=False, told=True)
 
     def forgotten(self) -> JavaMember:
         """What was sent is forgotten (SentFields.reset)."""
-        return but(self, full=True, said=False, told=False)
+        return evolve(self, full=True, said=False, told=False)
 
     def unanswered(self) -> JavaMember:
         """Its connection broke with a heartbeat on it, or the answer came too late."""
-        member = but(self.forgotten(), known=False)
+        member = evolve(self.forgotten(), known=False)
         return unsubscribe_ends(member) if self.state == Member.UNSUBSCRIBED else member
 
 
@@ -194,39 +194,39 @@ def unsubscribe_ends(member: JavaMember) -> JavaMember:
     if not member.unsubscribing:
         return member
     takes = member.waiting != () and member.waiting[0].calls != Calls.LEAVING
-    return but(member, leaving=False, takes=takes)
+    return evolve(member, leaving=False, takes=takes)
 
 
 def _without_current(member: JavaMember) -> JavaMember:
     """currentAssignment := NONE."""
     done = not member.given
     same = member.said and not member.took
-    return but(member, took=False, current=0, done=done, partial=False, said=same)
+    return evolve(member, took=False, current=0, done=done, partial=False, said=same)
 
 
 def cleared(member: JavaMember) -> JavaMember:
     """Nothing is assigned any more (clearAssignment)."""
-    member = but(_without_current(member), assigned=0, paused=0, awaiting=0)
-    return but(member, given=False, target=0, done=True, partial=False)
+    member = evolve(_without_current(member), assigned=0, paused=0, awaiting=0)
+    return evolve(member, given=False, target=0, done=True, partial=False)
 
 
 def joining(member: JavaMember) -> JavaMember:
     """It joins, perhaps while it still takes an assignment (transitionToJoining)."""
-    taking = member.taking if member.taking is None else but(member.taking, rejoined=True)
-    member = but(
+    taking = member.taking if member.taking is None else evolve(member.taking, rejoined=True)
+    member = evolve(
         member, state=Member.JOINING, taking=taking, polled=False, ended=False, adopted=False
     )
-    return but(member, given=False, target=0, done=not member.took, partial=False)
+    return evolve(member, given=False, target=0, done=not member.took, partial=False)
 
 
 def _losing(member: JavaMember, state: Member, scope: ConsumerScope) -> JavaMember:
     """Its partitions are lost; the application is told, if it has any (signalPartitionsLost)."""
-    member = but(member, state=state)
+    member = evolve(member, state=state)
     if not (member.assigned and scope.listens):
         return lost(member)
     if scope.java_release.pauses_what_is_lost:
-        member = but(member, paused=member.assigned)
-    return but(member, waiting=(*member.waiting, Event(Calls.LOST, member.assigned)))
+        member = evolve(member, paused=member.assigned)
+    return evolve(member, waiting=(*member.waiting, Event(Calls.LOST, member.assigned)))
 
 
 def lost(member: JavaMember) -> JavaMember:
@@ -240,8 +240,8 @@ def fenced(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     """The coordinator does not know it, or not its epoch (transitionToFenced)."""
     waits = scope.k25 == MENDED
     if member.state == Member.PREPARE_LEAVING:
-        gone = but(_without_current(member), state=Member.UNSUBSCRIBED, adopted=False)
-        return but(gone, leaving=True) if waits else unsubscribe_ends(gone)
+        gone = evolve(_without_current(member), state=Member.UNSUBSCRIBED, adopted=False)
+        return evolve(gone, leaving=True) if waits else unsubscribe_ends(gone)
     # From STALE and FATAL Java has no such transition; the exception is swallowed.
     if member.state in (Member.UNSUBSCRIBED, Member.STALE, Member.FATAL):
         return member
@@ -251,10 +251,10 @@ def fenced(member: JavaMember, scope: ConsumerScope) -> JavaMember:
 def failed(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     """The coordinator refuses it for good (transitionToFatal)."""
     if member.state == Member.UNSUBSCRIBED and member.leaving:
-        return unsubscribe_ends(but(member, state=Member.FATAL))
+        return unsubscribe_ends(evolve(member, state=Member.FATAL))
     if member.state == Member.PREPARE_LEAVING:
-        member = but(member, state=Member.FATAL)
-        return but(member, leaving=True) if scope.k25 == MENDED else unsubscribe_ends(member)
+        member = evolve(member, state=Member.FATAL)
+        return evolve(member, leaving=True) if scope.k25 == MENDED else unsubscribe_ends(member)
     if member.state in (Member.STALE, Member.FENCED):
         return member
     return _losing(member, Member.FATAL, scope)
@@ -272,12 +272,12 @@ def stale(member: JavaMember, scope: ConsumerScope) -> JavaMember:
 def given(member: JavaMember, share: int) -> JavaMember:
     """An answer has an assignment (processAssignmentReceived)."""
     if not member.given or share != member.target:
-        taking = member.taking if member.taking is None else but(member.taking, newest=False)
-        member = but(member, given=True, target=share, done=False, partial=False, taking=taking)
+        taking = member.taking if member.taking is None else evolve(member.taking, newest=False)
+        member = evolve(member, given=True, target=share, done=False, partial=False, taking=taking)
     if not member.done:
-        return but(member, state=Member.RECONCILING)
+        return evolve(member, state=Member.RECONCILING)
     if member.state in (Member.RECONCILING, Member.JOINING):
-        return but(member, state=Member.STABLE)
+        return evolve(member, state=Member.STABLE)
     return member
 
 
@@ -301,7 +301,7 @@ def reconciling(member: JavaMember, scope: ConsumerScope, *, polls: bool) -> Jav
         if member.partial and scope.java_release.acknowledges_once:
             return member
         done = share == member.target
-        return but(
+        return evolve(
             member,
             state=Member.ACKNOWLEDGING,
             done=done,
@@ -313,12 +313,12 @@ def reconciling(member: JavaMember, scope: ConsumerScope, *, polls: bool) -> Jav
     if not polls and in_poll:
         return member
     paused = member.paused | gone
-    member = but(member, paused=paused, taking=Reconciliation(share, gone))
+    member = evolve(member, paused=paused, taking=Reconciliation(share, gone))
     return member if scope.auto_commit else committed(member, scope)
 
 
 def _aborted(member: JavaMember) -> JavaMember:
-    return but(member, taking=None)
+    return evolve(member, taking=None)
 
 
 def committed(member: JavaMember, scope: ConsumerScope) -> JavaMember:
@@ -330,7 +330,7 @@ def committed(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     if not (taking.gone and scope.listens):
         return revoked(member, scope)
     waiting = (*member.waiting, Event(Calls.REVOKED, taking.gone))
-    return but(member, taking=but(taking, phase=Phase.REVOKE), waiting=waiting)
+    return evolve(member, taking=evolve(taking, phase=Phase.REVOKE), waiting=waiting)
 
 
 def revoked(member: JavaMember, scope: ConsumerScope) -> JavaMember:
@@ -340,15 +340,15 @@ def revoked(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     if member.aborted:
         return _aborted(member)
     event = Event(Calls.ASSIGNED, taking.share & ~member.assigned)
-    member = but(member, taking=but(taking, phase=Phase.ASSIGN))
+    member = evolve(member, taking=evolve(taking, phase=Phase.ASSIGN))
     if scope.java_release.applies_in_poll:
-        return but(member, waiting=(*member.waiting, event))
+        return evolve(member, waiting=(*member.waiting, event))
     if not member.subscribed | member.pattern:
         # K25 has unsubscribed it: SubscriptionState takes no assignment, which ends it in Java.
         return _aborted(member)
     member = applied(member)
     if scope.listens:
-        return but(member, waiting=(*member.waiting, event))
+        return evolve(member, waiting=(*member.waiting, event))
     return taken(member)
 
 
@@ -357,7 +357,7 @@ def applied(member: JavaMember) -> JavaMember:
     taking = member.taking
     assert taking is not None
     new = taking.share & ~member.assigned
-    return but(
+    return evolve(
         member,
         assigned=taking.share,
         paused=member.paused & taking.share,
@@ -371,11 +371,11 @@ def taken(member: JavaMember) -> JavaMember:
     """
     taking = member.taking
     assert taking is not None
-    member = but(member, awaiting=member.awaiting & ~taking.share)
+    member = evolve(member, awaiting=member.awaiting & ~taking.share)
     if member.aborted:
         return _aborted(member)
     done = taking.newest and taking.share == member.target
-    return but(
+    return evolve(
         member,
         state=Member.ACKNOWLEDGING,
         took=True,

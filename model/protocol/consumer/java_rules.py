@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import evolve
+import attrs
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
@@ -70,10 +70,10 @@ def _before(link: Link) -> Link:
     """The member knows nothing of the heartbeats that are on their way any more."""
 
     def before(message: Any) -> Any:
-        return message if message is None else evolve(message, before=True)
+        return message if message is None else attrs.evolve(message, before=True)
 
     behind = tuple(map(before, link.behind))
-    return but(link, out=before(link.out), back=before(link.back), behind=behind)
+    return evolve(link, out=before(link.out), back=before(link.back), behind=behind)
 
 
 # ----------------------------------------------------------------------------------- application
@@ -91,12 +91,12 @@ def application_subscribes(client: JavaMember, scope: ConsumerScope) -> Iterator
     """The application subscribes to all topics. The member joins at its next poll. Where there are
     patterns, it does so by one, or subscribes to the first topic alone, by its name.
     """
-    member = but(client, updated=True, told=False)
+    member = evolve(client, updated=True, told=False)
     if scope.patterns:
-        yield but(member, subscribed=0, pattern=scope.everything)
-        yield but(member, subscribed=scope.topic(0), pattern=0)
+        yield evolve(member, subscribed=0, pattern=scope.everything)
+        yield evolve(member, subscribed=scope.topic(0), pattern=0)
     else:
-        yield but(member, subscribed=scope.everything)
+        yield evolve(member, subscribed=scope.everything)
 
 
 @rule(
@@ -118,12 +118,12 @@ def application_polls(client: JavaMember, scope: ConsumerScope) -> Iterator[tupl
     member = reconciling(client, scope, polls=True)
     if member.updated:
         state = member.state == Member.UNSUBSCRIBED
-        member = but(joining(member) if state else member, updated=False)
+        member = evolve(joining(member) if state else member, updated=False)
     if member.state == Member.STALE:
         pending = any(event.calls == Calls.LOST for event in member.waiting)
-        member = but(member, polled=True) if pending else joining(member)
+        member = evolve(member, polled=True) if pending else joining(member)
     if oldest is not None:
-        yield _begun(but(member, waiting=member.waiting[1:]), oldest, scope)
+        yield _begun(evolve(member, waiting=member.waiting[1:]), oldest, scope)
     elif member != client:
         yield "polled", member
 
@@ -132,11 +132,11 @@ def _begun(member: JavaMember, event: Event, scope: ConsumerScope) -> tuple[str,
     """The application does what the background asked of it."""
     if event.calls == Calls.ASSIGNED and scope.java_release.applies_in_poll:
         if member.aborted and scope.k16 == MENDED:
-            return "dropped", but(member, taking=None)
+            return "dropped", evolve(member, taking=None)
         member = applied(member)
         if not scope.listens:
             return "assigned", taken(member)
-    return "called", but(member, running=event)
+    return "called", evolve(member, running=event)
 
 
 @rule(
@@ -151,28 +151,28 @@ def unsubscribe_goes_on(
     on it skips assignments.
     """
     event, *rest = client.waiting
-    member = but(client, waiting=tuple(rest))
+    member = evolve(client, waiting=tuple(rest))
     member = unsubscribe_ends(member) if client.takes else member
     if event.calls == Calls.ASSIGNED and scope.java_release.applies_in_poll:
-        yield "skipped", but(member, taking=None)
+        yield "skipped", evolve(member, taking=None)
     else:
-        yield "called", but(member, running=event)
+        yield "called", evolve(member, running=event)
 
 
 def _gone(member: JavaMember) -> JavaMember:
     """It has given up everything and sends its last heartbeat, if it knows its coordinator and was
     not fenced meanwhile (clearAssignmentAndLeaveGroup).
     """
-    member = but(cleared(member), subscribed=0, pattern=0, told=False, adopted=False)
+    member = evolve(cleared(member), subscribed=0, pattern=0, told=False, adopted=False)
     if member.state in (Member.UNSUBSCRIBED, Member.FATAL):
-        return but(member, leaving=False)
+        return evolve(member, leaving=False)
     if member.state != Member.PREPARE_LEAVING:
         # It has joined again since (K25). Java has no such transition; the exception is swallowed.
-        return but(member, leaving=False, ended=True)
-    member = but(member, state=Member.UNSUBSCRIBED)
+        return evolve(member, leaving=False, ended=True)
+    member = evolve(member, state=Member.UNSUBSCRIBED)
     if not member.known:
         return unsubscribe_ends(member)
-    return but(member, said=True, full=False, told=True)
+    return evolve(member, said=True, full=False, told=True)
 
 
 @rule(
@@ -190,18 +190,18 @@ def java_callback_returns(
     """A callback of the rebalance listener returns, or throws."""
     event = client.running
     assert event is not None
-    member = but(client, running=None)
+    member = evolve(client, running=None)
     fails = budget.allows("callback_failure")
     if event.calls == Calls.REVOKED:
         yield "revoked", revoked(member, scope), link, budget
         if fails:
             left = budget.spend("callback_failure")
-            yield "failed", but(member, taking=None), link, left
+            yield "failed", evolve(member, taking=None), link, left
     elif event.calls == Calls.ASSIGNED:
         yield "assigned", taken(member), link, budget
         if fails:
             left = budget.spend("callback_failure")
-            yield "failed", but(member, taking=None), link, left
+            yield "failed", evolve(member, taking=None), link, left
     elif event.calls == Calls.LOST:
         yield "lost", lost(member), link, budget
     elif event.calls == Calls.LEAVING:
@@ -222,13 +222,13 @@ def _left(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaMem
 
 def _closed(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaMember, Link]:
     """The process ends; another one takes its place. Nobody waits for answers."""
-    out = link.out if link.out is None else evolve(link.out, unheard=True)
-    behind = tuple(evolve(request, unheard=True) for request in link.behind)
-    link = but(succeeded(link), tag=Tag.OLD, out=out, back=None, behind=behind)
+    out = link.out if link.out is None else attrs.evolve(link.out, unheard=True)
+    behind = tuple(attrs.evolve(request, unheard=True) for request in link.behind)
+    link = evolve(succeeded(link), tag=Tag.OLD, out=out, back=None, behind=behind)
     if member.beats and member.known:
         return JavaMember(), sent(link, leave_of(link, unheard=True), scope)
     if link.static:
-        return JavaMember(), but(link, out=None, behind=())
+        return JavaMember(), evolve(link, out=None, behind=())
     return JavaMember(), Link(dead=True)
 
 
@@ -264,7 +264,7 @@ def commit_ends(client: JavaMember, scope: ConsumerScope) -> Iterator[JavaMember
 @rule(when=lambda client: not client.known and not client.closing)
 def find_coordinator(client: JavaMember) -> Iterator[JavaMember]:
     """The member finds its coordinator. One that closes does not look for it any more."""
-    yield but(client, known=True)
+    yield evolve(client, known=True)
 
 
 @urgent(
@@ -282,28 +282,28 @@ def java_hears(
     """The background follows the answer to a heartbeat."""
     answer = link.answer
     assert answer is not None
-    link = but(link, answer=None)
+    link = evolve(link, answer=None)
     if answer.before and scope.k23 == MENDED:
         yield "ignored", client, link
     elif answer.code != NONE:
         label, member = _refused(client, answer.code, scope)
         out = label in ("fenced", "fatal")
-        yield label, member, but(link, tag=Tag.OLD) if out else link
+        yield label, member, evolve(link, tag=Tag.OLD) if out else link
     elif answer.last:
         yield "left", unsubscribe_ends(client), link
     elif client.beats:
-        yield "well", _heard(client, answer), but(link, tag=answer.tag)
+        yield "well", _heard(client, answer), evolve(link, tag=answer.tag)
     else:
         yield "ignored", client, link
 
 
 def _heard(member: JavaMember, answer: Answer) -> JavaMember:
     leaves = member.state == Member.PREPARE_LEAVING
-    member = but(member, ended=False, adopted=leaves)
+    member = evolve(member, ended=False, adopted=leaves)
     if leaves:
         return member
     if answer.assigned is None:
-        return but(member, adopted=member.state == Member.JOINING)
+        return evolve(member, adopted=member.state == Member.JOINING)
     return given(member, answer.assigned)
 
 
@@ -315,7 +315,7 @@ def _refused(member: JavaMember, code: int, scope: ConsumerScope) -> tuple[str, 
         beats = member.beats or member.state == Member.FENCED
         label, member = "fenced" if beats else "ignored", fenced(member, scope)
     elif code in COORDINATOR_IS_GONE:
-        label, member = "unavailable", but(member, known=False)
+        label, member = "unavailable", evolve(member, known=False)
     elif code in KEEPS_STATE or (
         out and code == GROUP_ID_NOT_FOUND and scope.java_release.leaves_absent_group
     ):
@@ -352,13 +352,13 @@ def application_unsubscribes(
         return
     left = budget.spend("unsubscribe")
     joins = client.state == Member.JOINING and not client.adopted
-    member = but(client, state=Member.PREPARE_LEAVING, leaving=True, adopted=not joins)
+    member = evolve(client, state=Member.PREPARE_LEAVING, leaving=True, adopted=not joins)
     if client.assigned and scope.listens:
         event = Event(Calls.LEAVING, client.assigned)
         # Before it has an epoch Java calls onPartitionsLost, and pauses nothing.
         paused = client.paused if joins else client.assigned
         waiting = (*member.waiting, event)
-        yield "called", but(member, paused=paused, waiting=waiting), link, left
+        yield "called", evolve(member, paused=paused, waiting=waiting), link, left
     else:
         yield "left", *_left(member, link, scope), left
 
@@ -373,7 +373,7 @@ def application_closes(
     left = budget.spend("close")
     if client.assigned and scope.listens:
         event = Event(Calls.CLOSING, client.assigned)
-        yield "called", but(client, running=event), link, left
+        yield "called", evolve(client, running=event), link, left
     else:
         yield "closed", *_closed(client, link, scope), left
 

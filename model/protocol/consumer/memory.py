@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.votes import NONE, Votes, moved
 
 
@@ -170,7 +170,7 @@ def without(core: Core, seat: Seat, *, settles: bool) -> Core:
     """
     left = core.members - 1
     empties = settles and not left
-    return but(
+    return evolve(
         core,
         pending=not empties,
         held=core.held & ~seat.owned,

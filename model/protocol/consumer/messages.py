@@ -10,9 +10,10 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import Any
 
-from attrs import evolve, frozen
+import attrs
+from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.memory import Core, Seat
 
@@ -131,9 +132,9 @@ def retagged(link: Link, moved: bool) -> Link:
         return Tag.OLD if known == Tag.PREVIOUS else known
 
     def sent(message: Any) -> Any:
-        return None if message is None else evolve(message, tag=tag(message.tag))
+        return None if message is None else attrs.evolve(message, tag=tag(message.tag))
 
-    return but(
+    return evolve(
         link,
         tag=tag(link.tag),
         out=sent(link.out),
@@ -152,26 +153,26 @@ def without_epoch(link: Link) -> Link:
     """A member sends its last heartbeat. It forgets its epoch, which its place keeps if it is a
     static one's. (A dynamic one's means nothing once the heartbeat is handled.)
     """
-    return but(link, tag=Tag.OLD) if link.static else link
+    return evolve(link, tag=Tag.OLD) if link.static else link
 
 
 def succeeded(link: Link) -> Link:
     """The process closes. Another one, with a member id of its own, takes its place."""
     late = link.late
     if late is not None and link.static:
-        late = evolve(late, other=True)
-    return but(without_epoch(link), late=late)
+        late = attrs.evolve(late, other=True)
+    return evolve(without_epoch(link), late=late)
 
 
 def gone(link: Link) -> Link:
     """The record of the member is removed: no epoch that is on its way means anything."""
-    return but(retagged(retagged(link, True), True), tag=Tag.OLD)
+    return evolve(retagged(retagged(link, True), True), tag=Tag.OLD)
 
 
 def answered(link: Link, answer: Answer, *, explicit: bool) -> Link:
     """The request is handled."""
     heard, request = not link.lost, link.request
-    done = but(
+    done = evolve(
         link,
         request=None,
         accepted=False,
@@ -184,8 +185,8 @@ def answered(link: Link, answer: Answer, *, explicit: bool) -> Link:
     if not heard:
         return done
     if request is not None and (request.before or request.kind in LEAVES):
-        answer = evolve(answer, last=request.kind in LEAVES, before=request.before)
-    return but(done, back=answer) if explicit else but(done, answer=answer)
+        answer = attrs.evolve(answer, last=request.kind in LEAVES, before=request.before)
+    return evolve(done, back=answer) if explicit else evolve(done, answer=answer)
 
 
 def idle(link: Link) -> bool:

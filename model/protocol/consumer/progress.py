@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from groupcheck.model.engine import Fairness, ScopeError, Spec, but, rule, weak
+from groupcheck.model.engine import Fairness, ScopeError, Spec, evolve, rule, weak
 from groupcheck.model.protocol.consumer.client import Client, Member
 from groupcheck.model.protocol.consumer.heartbeats import refused
 from groupcheck.model.protocol.consumer.memory import Core, Seat, without
@@ -59,7 +59,7 @@ def session_over(
     """
     if seat is None or not seat.session:
         return
-    joins = but(link, request=Request(Kind.JOIN))
+    joins = evolve(link, request=Request(Kind.JOIN))
     if client.state == Member.FATAL or refused(core, seat, joins, scope) == "stale":
         yield without(core, seat, settles=scope.release.settles_empty), None, client, gone(link)
 

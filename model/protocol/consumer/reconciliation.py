@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.memory import Previous, Seat, State
 from groupcheck.model.protocol.consumer.releases import Release
 
@@ -32,9 +32,11 @@ def _narrowed(seat: Seat, owned: int | None) -> Seat:
         return seat
     kept = seat.assigned & ~dropped
     if _owns(owned, dropped):
-        written = but(seat, state=State.UNREVOKED, assigned=kept, revoking=seat.revoking | dropped)
+        written = evolve(
+            seat, state=State.UNREVOKED, assigned=kept, revoking=seat.revoking | dropped
+        )
     else:
-        written = but(seat, assigned=kept)
+        written = evolve(seat, assigned=kept)
     return _stamped(written, seat, moved=False)
 
 
@@ -47,13 +49,13 @@ def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
     taken = held & ~(seat.owned if release.keeps_own else seat.assigned)
     left_behind = seat.state == State.UNREVOKED and not release.keeps_epoch
     if _owns(owned, gone):
-        written = but(seat, state=State.UNREVOKED, assigned=kept, revoking=gone)
+        written = evolve(seat, state=State.UNREVOKED, assigned=kept, revoking=gone)
         return _stamped(written, seat, moved=left_behind)
     blocked = wanted & taken
     assigned = kept | wanted & ~taken
     # Before KIP-1251, all that a member had counted as given with its epoch.
     fresh = assigned & ~kept if release.keeps_given else assigned
-    written = but(
+    written = evolve(
         seat,
         state=State.UNRELEASED if blocked else State.STABLE,
         current=True,
@@ -72,4 +74,4 @@ def _stamped(written: Seat, before: Seat, *, moved: bool) -> Seat:
         previous = Previous.ZERO
     else:
         previous = Previous.OLDER
-    return but(written, previous=previous, fresh=written.fresh & written.owned)
+    return evolve(written, previous=previous, fresh=written.fresh & written.owned)

@@ -4,7 +4,7 @@ also in a join, so whoever joins under a known id or instance keeps what it does
 
 from __future__ import annotations
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.memory import Core, Seat
 from groupcheck.model.protocol.consumer.messages import Kind, Request
 from groupcheck.model.protocol.consumer.plans import NAMED
@@ -51,15 +51,15 @@ def noted(core: Core, seat: Seat, request: Request, scope: ConsumerScope) -> tup
     """The group, and the member's record, once it is written."""
     pattern, assignor = _pattern(seat, request, scope), _assignor(seat, request)
     if request.subscribed is not None:
-        seat = but(seat, subscribed=request.subscribed)
+        seat = evolve(seat, subscribed=request.subscribed)
     if assignor != seat.assignor:
-        core = but(core, votes=moved(core.votes, seat.assignor, assignor))
-        seat = but(seat, assignor=assignor)
+        core = evolve(core, votes=moved(core.votes, seat.assignor, assignor))
+        seat = evolve(seat, assignor=assignor)
     if pattern != seat.pattern:
         resolved = pattern if core.matching else 0
         matching = core.matching + bool(resolved) - bool(seat.pattern)
-        core = but(core, matching=matching)
-        seat = but(seat, pattern=resolved, unresolved=pattern != resolved)
+        core = evolve(core, matching=matching)
+        seat = evolve(seat, pattern=resolved, unresolved=pattern != resolved)
     return core, seat
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.protocol.consumer.memory import (
     END,
     GHOSTS,
@@ -25,7 +25,7 @@ from groupcheck.model.protocol.consumer.scope import ConsumerScope
 @urgent(when=lambda core: core.errand is not None)
 def begin_errand(core: Core, walk: Walk) -> Iterator[tuple[Core, Walk]]:
     """A walk begins."""
-    yield but(core, errand=None), Walk(0, core.errand)
+    yield evolve(core, errand=None), Walk(0, core.errand)
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Collect))
@@ -38,7 +38,7 @@ def read_member(
     seen = errand.seen
     if seat is not None:
         seen = tuple(sorted((*seen, key_of(seat, walk.at, scope))))
-    yield walk.passed(but(errand, seen=seen), scope.members), seat
+    yield walk.passed(evolve(errand, seen=seen), scope.members), seat
 
 
 @urgent(when=lambda walk: walk.at == GHOSTS and isinstance(walk.errand, Collect))
@@ -49,7 +49,7 @@ def read_ghosts(
     errand = walk.errand
     assert isinstance(errand, Collect)
     keys = [key_of(ghost, scope.members + k, scope) for k, ghost in enumerate(ghosts)]
-    yield Walk(END, but(errand, seen=tuple(sorted((*errand.seen, *keys))))), ghosts
+    yield Walk(END, evolve(errand, seen=tuple(sorted((*errand.seen, *keys))))), ghosts
 
 
 @urgent(when=lambda walk: walk.at == END and isinstance(walk.errand, Collect))
@@ -82,8 +82,8 @@ def give_target(
     key = key_of(seat, walk.at, scope)
     for share, rest in _shares(key, errand.shares):
         keeps = errand.fails and not seat.asks
-        given = seat if keeps else but(seat, target=share, current=False, resumes=False)
-        yield walk.passed(but(errand, shares=rest), scope.members), given
+        given = seat if keeps else evolve(seat, target=share, current=False, resumes=False)
+        yield walk.passed(evolve(errand, shares=rest), scope.members), given
 
 
 @urgent(when=lambda walk: walk.at == GHOSTS and isinstance(walk.errand, Deal))
@@ -97,7 +97,7 @@ def give_ghosts(
         yield Walk(END, errand), ghosts
         return
     for new in sorted(set(_dealt(ghosts, errand.shares, scope)), key=repr):
-        yield Walk(END, but(errand, shares=())), new
+        yield Walk(END, evolve(errand, shares=())), new
 
 
 def _dealt(
@@ -110,7 +110,7 @@ def _dealt(
     *others, last = ghosts
     key = key_of(last, scope.members + len(others), scope)
     for share, rest in _shares(key, shares):
-        given = but(last, target=share, current=False)
+        given = evolve(last, target=share, current=False)
         for done in _dealt(tuple(others), rest, scope):
             yield order([*done, given])
 
@@ -118,7 +118,7 @@ def _dealt(
 @urgent(when=lambda walk: walk.at == END and isinstance(walk.errand, Deal))
 def target_written(core: Core, walk: Walk, scope: ConsumerScope) -> Iterator[tuple[Core, Walk]]:
     """The group is at its target."""
-    yield but(core, pending=False, due=not scope.interval), REST
+    yield evolve(core, pending=False, due=not scope.interval), REST
 
 
 WALK_RULES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.consumer.memory import (
     END,
     GHOSTS,
@@ -37,7 +37,7 @@ def session_timeout(
         removed = without(core, seat, settles=scope.release.settles_empty)
         yield "removed", removed, None, gone(link), left
         if left.allows("append_failure"):
-            kept = seat if scope.k14 == MENDED else but(seat, rebalance=Timer.OFF)
+            kept = seat if scope.k14 == MENDED else evolve(seat, rebalance=Timer.OFF)
             yield "failed", core, kept, link, left.spend("append_failure")
 
 
@@ -51,7 +51,7 @@ def rebalance_timeout(
         removed = without(core, seat, settles=scope.release.settles_empty)
         yield "removed", removed, None, gone(link), left
         if left.allows("append_failure"):
-            kept = seat if scope.k14 == MENDED else but(seat, session=False)
+            kept = seat if scope.k14 == MENDED else evolve(seat, session=False)
             yield "failed", core, kept, link, left.spend("append_failure")
 
 
@@ -69,19 +69,19 @@ def ghost_expires(
 @rule(when=lambda core: not core.due)
 def interval_passes(core: Core) -> Iterator[Core]:
     """The assignment interval is over."""
-    yield but(core, due=True)
+    yield evolve(core, due=True)
 
 
 @rule(when=lambda budget: budget.allows("fail_over"))
 def move_coordinator(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """Another broker loads the group. All records are there; timers begin anew."""
-    yield but(core, errand=Reload()), budget.spend("fail_over")
+    yield evolve(core, errand=Reload()), budget.spend("fail_over")
 
 
 def _loaded(seat: Seat) -> Seat:
     """The timers of a member after a load (GroupMetadataManager.onLoaded)."""
     revokes = seat.state == State.UNREVOKED
-    return but(seat, session=True, rebalance=Timer.ON if revokes else Timer.OFF)
+    return evolve(seat, session=True, rebalance=Timer.ON if revokes else Timer.OFF)
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Reload))
@@ -113,7 +113,7 @@ def add_partition(
     """
     if core.topics != scope.everything:
         stale = core.members > 0
-        yield but(core, topics=scope.everything, stale=stale), budget.spend("metadata")
+        yield evolve(core, topics=scope.everything, stale=stale), budget.spend("metadata")
 
 
 TIMER_RULES = (session_timeout, rebalance_timeout, ghost_expires, interval_passes)

@@ -21,7 +21,7 @@ from typing import Annotated
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, array, but, end, rule, single
+from groupcheck.model.engine import Spec, array, end, evolve, rule, single
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.sticky_partitioner.scope import PartitionerScope
 
@@ -69,7 +69,7 @@ def lingered(part: Part, scope: PartitionerScope) -> bool:
 
 def left(part: Part, producer: Producer) -> Part:
     """The partition is sticky no more."""
-    return but(part, sticky=False, stays=part.stays + 1, got=part.got + producer.produced)
+    return evolve(part, sticky=False, stays=part.stays + 1, got=part.got + producer.produced)
 
 
 def must_change(producer: Producer, part: Part, scope: PartitionerScope) -> bool:
@@ -83,8 +83,8 @@ def must_change(producer: Producer, part: Part, scope: PartitionerScope) -> bool
 @rule(when=lambda producer: producer.choosing)
 def choose(producer: Producer, part: Part) -> Iterator[tuple[Producer, Part]]:
     """A partition is chosen at random."""
-    chosen = but(producer, choosing=False, fresh=True, produced=0)
-    yield chosen, but(part, sticky=True)
+    chosen = evolve(producer, choosing=False, fresh=True, produced=0)
+    yield chosen, evolve(part, sticky=True)
 
 
 @rule("into_batch", "new_batch", when=lambda part: part.sticky)
@@ -93,14 +93,14 @@ def append_record(
 ) -> Iterator[tuple[str, Producer, Part]]:
     """The next record goes to the sticky partition, into its last batch or a new one."""
     if producer.left and not must_change(producer, part, scope) and not lingered(part, scope):
-        sent = but(
+        sent = evolve(
             producer,
             left=producer.left - 1,
             fresh=False,
             produced=producer.produced + 1,
         )
         opens = closed(part, scope)
-        filled = but(part, open=1 if opens else part.open + 1)
+        filled = evolve(part, open=1 if opens else part.open + 1)
         yield "new_batch" if opens else "into_batch", sent, filled
 
 
@@ -113,8 +113,8 @@ def on_new_batch(
 ) -> Iterator[tuple[Producer, Part, Part]]:
     """KIP-480: the next record needs a new batch, and another partition is chosen at random."""
     if not scope.built_in and producer.left and must_change(producer, old, scope):
-        chosen = but(producer, fresh=True, produced=0)
-        yield chosen, left(old, producer), but(new, sticky=True)
+        chosen = evolve(producer, fresh=True, produced=0)
+        yield chosen, left(old, producer), evolve(new, sticky=True)
 
 
 @rule(when=lambda part: part.sticky)
@@ -123,7 +123,7 @@ def leave_partition(
 ) -> Iterator[tuple[Producer, Part]]:
     """KIP-794: enough records went to this partition; the next one is to be chosen."""
     if scope.built_in and must_change(producer, part, scope):
-        yield but(producer, choosing=True, produced=0), left(part, producer)
+        yield evolve(producer, choosing=True, produced=0), left(part, producer)
 
 
 @rule("full", "linger", when=lambda part: part.open > 0)
@@ -132,16 +132,16 @@ def drain_batch(part: Part, scope: PartitionerScope) -> Iterator[tuple[str, Part
     (RecordAccumulator.drain).
     """
     if part.open == scope.batch:
-        yield "full", but(part, open=0)
+        yield "full", evolve(part, open=0)
     elif lingered(part, scope):
-        yield "linger", but(part, open=0)
+        yield "linger", evolve(part, open=0)
 
 
 @rule(when=lambda budget: budget.allows("slow_broker"))
 def slow_broker(part: Part, budget: Budget) -> Iterator[tuple[Part, Budget]]:
     """The broker of a partition becomes slow, and stays so."""
     if not part.slow:
-        yield but(part, slow=True), but(budget.spend("slow_broker"), closing=False)
+        yield evolve(part, slow=True), evolve(budget.spend("slow_broker"), closing=False)
 
 
 @end

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic.client import (
     NOTHING,
@@ -109,10 +109,10 @@ class ApplicationRows(Rows):
         if given.does == Does.CLOSE:
             found = self._closes(m, given, plain)
         elif any(o.installed for o in plain):
-            found = self._installs(but(m, known=True), given)
+            found = self._installs(evolve(m, known=True), given)
         else:
             first = tuple(r for o in plain for r in o.sent if isinstance(r, OffsetCommit))
-            here = but(m, known=True, flight=(*m.flight, *map(Sent, first)))
+            here = evolve(m, known=True, flight=(*m.flight, *map(Sent, first)))
             told = () if given.during == During.OUTLASTS else first  # lost with the connection
             found = [attrs.evolve(o, sent=(*told, *o.sent)) for o in self._prepares(here, given)]
         return tuple(attrs.evolve(o, rules=self._application_rules(o)) for o in found or plain)
@@ -128,7 +128,7 @@ class ApplicationRows(Rows):
         request = m.flight[0].request
         left = isinstance(request, JoinGroup) and request.id != m.client.id
         if left and given.code == UNKNOWN_MEMBER_ID:
-            yield Outcome((f"{members.join_answer.name}:ignored",), but(m, flight=m.flight[1:]))
+            yield Outcome((f"{members.join_answer.name}:ignored",), evolve(m, flight=m.flight[1:]))
         else:
             yield from super()._answered(m, given)
 
@@ -140,7 +140,7 @@ class ApplicationRows(Rows):
         member that has left. An eager member has no position to commit.
         """
         c = m.client
-        told = but(m, client=self._takes_over(c, c))
+        told = evolve(m, client=self._takes_over(c, c))
         if given.during == During.THROWS:
             return [Outcome((), told, raised=True, installed=True)]
         if given.during == During.LASTS:
@@ -155,9 +155,11 @@ class ApplicationRows(Rows):
         """The member `c`, which is `now` after the first callback, once it owns its share
         (assignFromSubscribed). onJoinComplete is not over.
         """
-        taken = install(but(now, granted=c.granted), self.scope)
+        taken = install(evolve(now, granted=c.granted), self.scope)
         stable = now.state == Member.STABLE
-        return but(taken, granted=now.granted, prepare=now.prepare, rejoin=stable and taken.rejoin)
+        return evolve(
+            taken, granted=now.granted, prepare=now.prepare, rejoin=stable and taken.rejoin
+        )
 
     def _installs_and_commits(self, m: Memory, given: Input) -> Iterator[Outcome]:
         """A cooperative member has positions to commit: onPartitionsRevoked and
@@ -167,7 +169,7 @@ class ApplicationRows(Rows):
         commits: list[tuple[str, int]] = []
         for name, _ in callbacks(m, Outcome((), m, installed=True)):
             if name == "assigned":
-                now = but(now, client=self._takes_over(m.client, now.client))
+                now = evolve(now, client=self._takes_over(m.client, now.client))
             if now.client.position < 0:
                 continue
             if now.client.state != Member.STABLE:  # generationIfStable
@@ -200,13 +202,13 @@ class ApplicationRows(Rows):
         next poll if it throws.
         """
         c = m.client
-        waited = but(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m
+        waited = evolve(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m
         waited = without_commit(waited)
         gave_up = (c.generation, c.id)
         if given.during == During.THROWS or self._throws(m, given):
             return [raised_by(waited, prepared(c, self.scope), c)]
         if given.during == During.COMMITS and commits_in_callback(m, Does.POLL):
-            there = but(waited, client=but(c, prepare=Prepare.DONE))
+            there = evolve(waited, client=evolve(c, prepare=Prepare.DONE))
             refused = list(self._refused(there, given.code))
             return [
                 raised_by(after, give_up(after.client), m.client, why) for after, why in refused
@@ -216,11 +218,11 @@ class ApplicationRows(Rows):
             for o in self._joins_anew(waited):
                 assert o.after is not None
                 # resetStateAndRejoin asks for another onJoinPrepare.
-                client = but(o.after.client, prepare=Prepare.NEEDED)
-                found.append(attrs.evolve(o, after=but(o.after, client=client), gave_up=gave_up))
+                client = evolve(o.after.client, prepare=Prepare.NEEDED)
+                found.append(attrs.evolve(o, after=evolve(o.after, client=client), gave_up=gave_up))
             return found
         if given.during == During.OUTLASTS and beats(c):
-            after = but(waited, client=joining(c, self.scope)[0])
+            after = evolve(waited, client=joining(c, self.scope)[0])
             return list(self._cut(Outcome((), after, gave_up=gave_up, reason=UNREACHED)))
         return []
 
@@ -248,7 +250,7 @@ class ApplicationRows(Rows):
                 return
         thread = m.known and thread_runs(m)
         if given.during in (During.LASTS, During.OUTLASTS):
-            m = but(m, overdue=m.paused)
+            m = evolve(m, overdue=m.paused)
         if given.during == During.LASTS and thread:
             (left,) = self._left(m, unheard=False)
             assert left.after is not None
@@ -265,7 +267,7 @@ class ApplicationRows(Rows):
                     yield from self._left_behind(first.after, first.sent, gave_up)
                     continue
                 leave = LeaveGroup(c.id)
-                here = but(first.after, flight=(*first.after.flight, Sent(leave)))
+                here = evolve(first.after, flight=(*first.after.flight, Sent(leave)))
                 yield from self._left_behind(here, (*first.sent, leave), gave_up)
         else:
             yield from self._left_behind(m, (), gave_up)
@@ -274,7 +276,7 @@ class ApplicationRows(Rows):
         self, m: Memory, sent: tuple[Request, ...], gave_up: tuple[int, int]
     ) -> Iterator[Outcome]:
         """resetGenerationOnLeaveGroup, and no subscription for one poll."""
-        after = but(m, client=give_up(reset(m.client, True)), late_id=NO_ID)
+        after = evolve(m, client=give_up(reset(m.client, True)), late_id=NO_ID)
         thrown = m.client.failed if m.fenced else NONE
         yield Outcome((), after, sent, thrown, gave_up, leaves=True, reason=LEAVES)
 
@@ -328,9 +330,9 @@ class ApplicationRows(Rows):
             if label in ("done", "retry"):
                 continue
             # Nobody remembers the error of a commit that was waited for.
-            client = but(now["client"], failed=m.client.failed, dirty=False)
+            client = evolve(now["client"], failed=m.client.failed, dirty=False)
             late = self._late_id(m, client, name, code)
-            yield but(m, client=client, late_id=late), reason_of(name, code)
+            yield evolve(m, client=client, late_id=late), reason_of(name, code)
 
 
 def interrupted(m: Memory) -> bool:
@@ -355,11 +357,11 @@ def _commit(c: Client) -> OffsetCommit:
 
 def without_commit(m: Memory) -> Memory:
     """onJoinPrepare no longer waits for its commit."""
-    flight = tuple(but(s, awaited=False) for s in m.flight)
-    return but(m, flight=flight, paused=False, overdue=False)
+    flight = tuple(evolve(s, awaited=False) for s in m.flight)
+    return evolve(m, flight=flight, paused=False, overdue=False)
 
 
 def raised_by(m: Memory, client: Client, was: Client, reason: str | None = None) -> Outcome:
     """The exception of a callback goes through to the application. `was`: the member before."""
-    after = but(m, client=but(client, dirty=False))
+    after = evolve(m, client=evolve(client, dirty=False))
     return Outcome((), after, raised=True, gave_up=(was.generation, was.id), reason=reason)

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import (
     Client,
     Member,
@@ -86,13 +86,13 @@ class CallbackRows(ApplicationRows):
                 yield done
                 continue
             for now in self._ends(done.after, RETURNED):
-                after = but(done.after, client=clean(now["client"]))
+                after = evolve(done.after, client=clean(now["client"]))
                 yield attrs.evolve(done, rules=(*done.rules, RETURNED), after=after)
 
     def _begins(self, m: Memory) -> Iterator[Memory]:
         """onPartitionsRevoked of onJoinPrepare runs."""
         for _, now in self._fire(call_back, m):
-            yield but(m, client=clean(now["client"]))
+            yield evolve(m, client=clean(now["client"]))
 
     def _ends(self, m: Memory, how: str) -> Iterator[dict[str, Any]]:
         """The states that follow if the callback ends so, or commits."""
@@ -107,7 +107,7 @@ class CallbackRows(ApplicationRows):
             yield from super()._broken_under(m, does)
         for running in begun:
             for now in self._ends(running, THREW):  # the next poll sends JoinGroup
-                over = but(m, client=clean(now["client"]))
+                over = evolve(m, client=clean(now["client"]))
                 for lost in super()._broken_under(over, does):
                     gave_up = (m.client.generation, m.client.id)
                     yield attrs.evolve(lost, gave_up=gave_up)
@@ -117,9 +117,11 @@ class CallbackRows(ApplicationRows):
         group's model.
         """
         c = m.client
-        waited = without_commit(but(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m)
+        waited = without_commit(
+            evolve(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m
+        )
         if must_commit_first(dirty(c), self.scope):  # its time is over
-            waited = but(waited, client=but(c, prepare=Prepare.COMMITTED))
+            waited = evolve(waited, client=evolve(c, prepare=Prepare.COMMITTED))
         begun = list(self._begins(waited))
         if not begun:
             return super()._prepares(m, given)
@@ -142,7 +144,7 @@ class CallbackRows(ApplicationRows):
             yield from self._hears(m, given.code, was)
         elif given.during == During.OUTLASTS:
             for now in self._ends(m, RETURNED):
-                after = but(m, client=clean(now["client"]))
+                after = evolve(m, client=clean(now["client"]))
                 gave_up = (was.generation, was.id)
                 lost = Outcome((RETURNED,), after, gave_up=gave_up, reason=UNREACHED)
                 yield from self._cut(lost)
@@ -153,13 +155,13 @@ class CallbackRows(ApplicationRows):
             answer = Answer(begun["link"].request, given.code)
             for name, now in self._fire(commit_answer, m, answer=answer):
                 if now["client"].prepare == Prepare.REVOKING:
-                    for then in self._ends(but(m, client=now["client"]), RETURNED):
+                    for then in self._ends(evolve(m, client=now["client"]), RETURNED):
                         yield self._joins_behind(m, then, was)
                     continue
                 # Nobody remembers the error of a commit that was waited for.
-                client = but(now["client"], failed=was.failed)
+                client = evolve(now["client"], failed=was.failed)
                 late = self._late_id(m, client, name, given.code)
-                after = but(m, late_id=late)
+                after = evolve(m, late_id=late)
                 told = raised_by(after, client, was, reason_of(name, given.code))
                 yield attrs.evolve(told, rules=(COMMITTED,))
 
@@ -167,7 +169,7 @@ class CallbackRows(ApplicationRows):
         """JoinGroup is sent behind a commit that was accepted."""
         join = now["link"].request
         client, flight = clean(now["client"]), (*m.flight, Sent(join))
-        after = but(m, client=client, flight=flight, late_id=NO_ID)
+        after = evolve(m, client=client, flight=flight, late_id=NO_ID)
         gave_up = (was.generation, was.id)
         return Outcome((COMMITTED, RETURNED), after, (join,), gave_up=gave_up)
 
@@ -189,11 +191,11 @@ class CallbackRows(ApplicationRows):
         """
         for now in self._ends(m, RETURNED):
             join = now["link"].request
-            for then in self._joins_once_more(but(m, client=clean(now["client"]))):
+            for then in self._joins_once_more(evolve(m, client=clean(now["client"]))):
                 assert then.after is not None
                 # resetStateAndRejoin asks for another onJoinPrepare.
-                client = but(then.after.client, prepare=Prepare.NEEDED)
-                after = but(then.after, client=client)
+                client = evolve(then.after.client, prepare=Prepare.NEEDED)
+                after = evolve(then.after, client=client)
                 sent = then.sent if join is None else (join,)
                 yield attrs.evolve(then, after=after, rules=(RETURNED,), sent=sent)
 
@@ -239,17 +241,17 @@ class CallbackRows(ApplicationRows):
         """JoinGroup is sent, or fails at once: the coordinator is lost."""
         client, join = clean(ended["client"]), ended["link"].request
         if not m.known:
-            return Outcome((RETURNED,), but(m, client=client))
-        after = but(m, client=client, flight=(*m.flight, Sent(join)), late_id=NO_ID)
+            return Outcome((RETURNED,), evolve(m, client=client))
+        after = evolve(m, client=client, flight=(*m.flight, Sent(join)), late_id=NO_ID)
         return Outcome((RETURNED,), after, (join,))
 
     def _joins_once_more(self, m: Memory) -> Iterator[Outcome]:
         """The member joins in this poll; the error of its heartbeat is thrown by the next one."""
         error = m.client.failed
-        for then in self._send_join(but(m, client=but(m.client, failed=NONE))):
+        for then in self._send_join(evolve(m, client=evolve(m.client, failed=NONE))):
             assert then.after is not None
-            client = but(then.after.client, failed=error)
-            yield attrs.evolve(then, after=but(then.after, client=client))
+            client = evolve(then.after.client, failed=error)
+            yield attrs.evolve(then, after=evolve(then.after, client=client))
 
     def _installs(self, m: Memory, given: Input) -> list[Outcome]:
         if given.during != During.BEATS:
@@ -261,14 +263,14 @@ class CallbackRows(ApplicationRows):
         onJoinPrepare that follows in the same poll if the member has to join again.
         """
         for _, now in self._fire(join_complete, m):
-            here = but(m, client=clean(now["client"]))
+            here = evolve(m, client=clean(now["client"]))
             if now["client"].prepare != Prepare.REVOKING:
                 yield from self._hears_assigned(Outcome((), here), code)
                 continue
             told = self._heard(here, "revoked", code)
             assert told.after is not None
             for now in self._ends(told.after, RETURNED):
-                over = but(told.after, client=clean(now["client"]))
+                over = evolve(told.after, client=clean(now["client"]))
                 first = attrs.evolve(told, rules=(*told.rules, RETURNED), after=over)
                 yield from self._hears_assigned(first, code)
 
@@ -279,7 +281,7 @@ class CallbackRows(ApplicationRows):
         here = told.after
         assert here is not None
         heard = (*first.beats, *told.beats)
-        c = but(here.client, failed=NONE)
+        c = evolve(here.client, failed=NONE)
         found = [Outcome((), here)]
         if heard and here.known and wants_to_join(c):
             begun = list(self._begins(here))

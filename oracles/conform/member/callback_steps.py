@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
@@ -120,7 +120,7 @@ class CallbackSteps(GroupSteps):
             if code == FENCED_INSTANCE_ID:
                 continue
             given = Input(Does.POLL, during=During.BEATS, code=code)
-            answered = but(begun.link, answer=Answer(request, code))
+            answered = evolve(begun.link, answer=Answer(request, code))
             heard = attrs.evolve(begun, link=answered)
             told = self._fires(members.heartbeat_answer.name, heard)
             ended_in = [done for now in told for done in self._runs(now, RETURNED)]
@@ -226,7 +226,7 @@ class CallbackSteps(GroupSteps):
         after = polled.after
         if after.client.state == Member.PREPARING and after.client.prepare == Prepare.NEEDED:
             # resetStateAndRejoin asks for another onJoinPrepare, in which nothing is left to do.
-            after = but(after, client=but(after.client, prepare=Prepare.DONE))
+            after = evolve(after, client=evolve(after.client, prepare=Prepare.DONE))
         yield from self._same(done.client, after, given)
 
     def _joins_in(self, ended: Fired, row: Outcome) -> Outcome | None:

@@ -22,7 +22,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic.client import Client, Member
@@ -304,7 +304,7 @@ class Changing:
     def _happens(self, m: Memory, given: Input) -> Iterator[tuple[str, Memory]]:
         match given:
             case Topics(cluster):
-                yield "", but(m, cluster=cluster)
+                yield "", evolve(m, cluster=cluster)
             case Subscribes(topics):
                 for name, after in self._fire(change_subscription.name, m):
                     if after.subscription.topics == topics:
@@ -315,10 +315,10 @@ class Changing:
                 yield from self._fire(members.heartbeat_answer.name, m, answer)
             case Broken():
                 prepare = members.Prepare.DONE
-                yield "", but(m, request=None, client=but(m.client, prepare=prepare))
+                yield "", evolve(m, request=None, client=evolve(m.client, prepare=prepare))
             case _:
                 assert m.request is not None
-                answered = but(m, request=None)
+                answered = evolve(m, request=None)
                 answer = self._answer(m, m.request, given)
                 joins = isinstance(m.request, JoinGroup)
                 rule = members.join_answer if joins else members.sync_answer

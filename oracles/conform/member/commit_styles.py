@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
@@ -332,7 +332,7 @@ class _Run:
         if not self._send():
             self._told.append(refused_at_once(self._row.before))
             return
-        self._client = but(self._client, position=self._client.position + 1, dirty=True)
+        self._client = evolve(self._client, position=self._client.position + 1, dirty=True)
         self._send()
         for code in self._row.answers:
             if self._link.queue:
@@ -355,7 +355,7 @@ class _Run:
         if self._commits or (over and in_poll(client, self._rows.scope) and self._send()):
             return
         fenced = self._row.before.fenced or bool(client.failed)
-        here = but(self._row.before, client=clean(client), fenced=fenced)
+        here = evolve(self._row.before, client=clean(client), fenced=fenced)
         (polled,) = self._rows.model.outcomes(here, Input(Happens.POLL))
         assert polled.after is not None
         if polled.after != here:
@@ -398,7 +398,7 @@ class _Run:
         self._told.append(PASSES)
         if self._row.style == ASYNC:
             return
-        before = but(self._client, dirty=True)
+        before = evolve(self._client, dirty=True)
         for _, now in self._fire(faults.lose_response, client=before, link=Link()):
             if now["link"].request == request:
                 self._client = now["client"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import Member, Prepare, beats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
@@ -171,7 +171,7 @@ def _comparable(request: Request) -> Request:
     """A request of the model without the generation in the user data: whether the coordinator
     takes two subscriptions for the same, whole groups show.
     """
-    return but(request, assigned=NO_GENERATION) if isinstance(request, JoinGroup) else request
+    return evolve(request, assigned=NO_GENERATION) if isinstance(request, JoinGroup) else request
 
 
 def _request(sent: Sent, scope: Scope) -> Iterator[Request]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import Answer, JoinGroup, OffsetCommit, SyncGroup
@@ -15,7 +15,7 @@ def answered(m: Memory, sent: Sent, now: Client) -> Client:
     """
     beside = isinstance(sent.request, OffsetCommit) and not sent.awaited
     if beside and m.client.prepare == Prepare.COMMITTED and now.state == Member.STABLE:
-        return but(now, prepare=Prepare.COMMITTED)
+        return evolve(now, prepare=Prepare.COMMITTED)
     return now
 
 

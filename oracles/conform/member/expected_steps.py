@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import define, field, frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.faults import Budget
@@ -382,4 +382,4 @@ def _behind(link: Link, request: Request) -> Link:
     """The connection on which the request was sent."""
     if link.parked is None and not link.queue:
         return Link(request=request)
-    return but(link, queue=(*link.queue, request))
+    return evolve(link, queue=(*link.queue, request))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic.client import Client
@@ -38,12 +38,12 @@ class Firing:
 
     def _plain(self, m: Memory, rule: Rule, offset: int = 0) -> Iterator[Outcome]:
         for name, now in self._fire(rule, m, offset):
-            yield Outcome((name,), but(m, client=clean(now["client"])))
+            yield Outcome((name,), evolve(m, client=clean(now["client"])))
 
     def _sends(self, rules: tuple[str, ...], m: Memory, now: Mapping[str, Any]) -> Outcome:
         request = now["link"].request
         flight = (*m.flight, Sent(request))
-        return Outcome(rules, but(m, client=clean(now["client"]), flight=flight), (request,))
+        return Outcome(rules, evolve(m, client=clean(now["client"]), flight=flight), (request,))
 
     def _fire(
         self,
@@ -59,7 +59,7 @@ class Firing:
         slots = {
             "client": dirty(m.client),
             "link": Link(parked=parked, orphaned=orphaned, answer=answer),
-            "offsets": but(self.others["offsets"], committed=offset),
+            "offsets": evolve(self.others["offsets"], committed=offset),
         }
         yield from self.fires(rule, slots)
 
@@ -83,9 +83,9 @@ def _at_first(see: Semantics) -> dict[str, Any]:
 
 def dirty(client: Client) -> Client:
     """Kafka's member commits every position that it has."""
-    return but(client, dirty=client.position >= 0)
+    return evolve(client, dirty=client.position >= 0)
 
 
 def clean(client: Client) -> Client:
     """Without `dirty`, unless it is wrong: nothing is processed without a position."""
-    return but(client, dirty=client.dirty and client.position < 0)
+    return evolve(client, dirty=client.dirty and client.position < 0)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import attrs
 from attrs import define, field, frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
@@ -178,9 +178,9 @@ class GroupSteps:
             return True
         mine, last = self._rules[done.name], at.client.position + 1
         for before in range(last + 2):
-            offsets = but(self._offsets(), processed=before)
+            offsets = evolve(self._offsets(), processed=before)
             fired = self._call(mine, at.client, at.link, offsets, self.rows.scope.budget)
-            counted = but(offsets, processed=max(before, last))
+            counted = evolve(offsets, processed=max(before, last))
             if [d.offsets for d in fired] != [counted]:
                 return False
         return True
@@ -275,7 +275,7 @@ class GroupSteps:
                 if row is not None and row.after is not None:
                     # Kafka's member asks behind its SyncGroup, which the group's may send later.
                     joins = row.after.client.prepare if row.sent else done.client.prepare
-                    asked = attrs.evolve(done, client=but(done.client, prepare=joins))
+                    asked = attrs.evolve(done, client=evolve(done.client, prepare=joins))
                     found = Expected(FETCH_OFFSET, at.link, row.after, given)
                     found = attrs.evolve(found, goes_on=not row.sent)
                     yield from self._after(at, asked, found)
@@ -287,11 +287,11 @@ class GroupSteps:
         c, link, m = at.client, at.link, at.memory
         if link.parked is not None:
             if not link.orphaned:
-                yield attrs.evolve(at, link=but(link, orphaned=True))
-                yield from self._answers(c, but(link, parked=None), at.known, m, link.parked)
+                yield attrs.evolve(at, link=evolve(link, orphaned=True))
+                yield from self._answers(c, evolve(link, parked=None), at.known, m, link.parked)
         elif link.queue:
             first, *others = link.queue
-            read = but(link, request=first, queue=tuple(others))
+            read = evolve(link, request=first, queue=tuple(others))
             yield from self._rests(c, read, at.known, m, Input(Does.POLL))
 
     def _rests(
@@ -300,20 +300,20 @@ class GroupSteps:
         """Where the step may end: its request is answered or parked, if there is one. A request
         that is late is forgotten; `_touches` says that no step depends on it.
         """
-        link = but(link, late=None)
+        link = evolve(link, late=None)
         request = link.request
         if request is None:
             yield from self._rest(client, link, known, m, given)
         elif not link.live:
             over = reply(link, Answer(request))
-            if over != but(link, request=None, live=True):
+            if over != evolve(link, request=None, live=True):
                 yield self._misfit(f"an answer that nobody reads leaves {over}", given)
             yield from self._rest(client, over, known, m, given)
         else:
             yield from self._answers(client, link, known, m, request)
             if isinstance(request, JoinGroup | SyncGroup):
                 parked = park(link, request)
-                if parked != but(link, request=None, parked=request):
+                if parked != evolve(link, request=None, parked=request):
                     yield self._misfit(f"a parked request leaves {parked}", given)
                 yield from self._rest(client, parked, known, m, given)
 
@@ -326,7 +326,7 @@ class GroupSteps:
             stored = isinstance(request, OffsetCommit) and given.code == NONE
             wrapped = Store(request) if stored and isinstance(request, OffsetCommit) else request
             answer = Answer(wrapped, given.code, given.id, given.generation, given.share)
-            answered = but(link, request=None, answer=answer)
+            answered = evolve(link, request=None, answer=answer)
             fired = list(self._fire(rule, Standing(client, answered, known, m)))
             if m is None:
                 yield from self._unheard(client, answered, fired)
@@ -355,7 +355,7 @@ class GroupSteps:
         """Compares the one step of a coarser scope with the answer and onJoinComplete."""
         left = Standing(done.client, NEW, -1, None)
         then = [d.client for d in self._fire(members.join_complete.name, left)]
-        before = but(done.client, state=Member.COMPLETING, granted=NOTHING)
+        before = evolve(done.client, state=Member.COMPLETING, granted=NOTHING)
         rule = self._in_one_step.instance(members.sync_answer.name, 0)
         slots = {**self.rows.others, "client": before, "link": link}
         fired = self._in_one_step.call(rule, tuple(slots[s] for s in rule.rule.slots))
@@ -366,7 +366,7 @@ class GroupSteps:
         self, client: Client, link: Link, fired: list[Fired]
     ) -> Iterator[Standing | Misfit]:
         """An answer to a member that has closed: it goes on closing."""
-        given, read = Input(Does.CLOSE), but(link, answer=None)
+        given, read = Input(Does.CLOSE), evolve(link, answer=None)
         if [(d.client.closing, d.link) for d in fired] != [(client.closing, read)]:
             yield self._misfit(f"a member that has closed hears {link.answer}", given)
         else:
@@ -412,10 +412,10 @@ class GroupSteps:
         """Is it the rows' member? Kafka's member runs onJoinPrepare a poll earlier than the model's
         if it was reset while its request was in flight; it owns nothing then. (`prepared ahead`)
         """
-        c = but(client, dirty=False)
+        c = evolve(client, dirty=False)
         ahead = m.client.prepare == Prepare.DONE and c.prepare == Prepare.NEEDED and not c.owned
         if ahead and c.state == Member.UNJOINED:
-            c = but(c, prepare=Prepare.DONE)
+            c = evolve(c, prepare=Prepare.DONE)
         if c != m.client:
             yield self._misfit(f"{_changes(c, m.client)}", given)
         if client.dirty and client.position < 0:
@@ -430,7 +430,7 @@ class GroupSteps:
     def _offsets(self, watched: int = 0, committed: int = 0) -> Offsets:
         """The offsets of a partition of which nothing was processed."""
         first: Offsets = self.rows.others["offsets"]
-        return but(first, watched=watched, committed=committed)
+        return evolve(first, watched=watched, committed=committed)
 
     def _fire(self, rule: str, at: Standing, offset: int = 0, watched: int = 0) -> Iterator[Fired]:
         """The outcomes of a rule of the spec. It must not touch a request that is late, and a fault
@@ -451,10 +451,10 @@ class GroupSteps:
         """The outcomes in which a late request is not what it was before. One request is late at a
         time.
         """
-        behind = but(at.link, late=LATE)
+        behind = evolve(at.link, late=LATE)
         late = self._call(rule, at.client, behind, self._offsets(), self.rows.scope.budget)
         delays = rule.name == faults.delay_request.name
-        kept = [] if delays else [attrs.evolve(d, link=but(d.link, late=LATE)) for d in whole]
+        kept = [] if delays else [attrs.evolve(d, link=evolve(d.link, late=LATE)) for d in whole]
         if late != kept:
             yield from late or [Fired("?", at.client, at.link, self._offsets(), Budget())]
 

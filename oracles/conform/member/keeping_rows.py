@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import WATCHED
 from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, Fetched
 from groupcheck.model.protocol.classic.features.full_offsets.members import fetch_answer
@@ -55,7 +55,7 @@ class Asking(Rows):
                 if self.scope.skips and name == RESET and client.position != given.end:
                     continue
                 thrown = client.failed
-                after = but(m, client=clean(but(client, failed=NONE)))
+                after = evolve(m, client=clean(evolve(client, failed=NONE)))
                 yield Outcome((asked, name), after, thrown=thrown)
 
 
@@ -87,9 +87,9 @@ class FullOffsetSteps(GroupSteps):
                     yield self._misfit(f"{done.name} has no row", given)
                 # Kafka's member asks behind its SyncGroup, which the group's may send later.
                 prepare = row.after.client.prepare if row.sent else done.client.prepare
-                client = but(done.client, prepare=prepare)
+                client = evolve(done.client, prepare=prepare)
                 if row.sent or row.thrown:
-                    yield from self._same(but(client, failed=NONE), row.after, given)
+                    yield from self._same(evolve(client, failed=NONE), row.after, given)
                 else:
                     yield from self._rests(client, done.link, client.position, row.after, given)
 
@@ -98,7 +98,9 @@ class FullOffsetSteps(GroupSteps):
         request = asked.link.request
         assert isinstance(request, OffsetFetch)
         answer = Fetched(request=request, code=given.code, offset=given.offset)
-        told = Standing(asked.client, but(asked.link, request=None, answer=answer), at.known, None)
+        told = Standing(
+            asked.client, evolve(asked.link, request=None, answer=answer), at.known, None
+        )
         for done in self._fire(fetch_answer.name, told):
             if not self.rows.scope.skips or done.name != RESET or done.client.position == given.end:
                 yield done

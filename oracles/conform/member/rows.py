@@ -16,7 +16,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
 from groupcheck.model.protocol.classic import offsets as offset_rules
@@ -215,20 +215,20 @@ class Rows(Firing):
         if m.fenced:
             yield Outcome((), m, thrown=m.client.failed)
             return
-        m = but(m, known=True)
+        m = evolve(m, known=True)
         c = m.client
         # onJoinPrepare runs before the poll thread looks at a request that is in flight or failed.
         late = c.prepare == Prepare.NEEDED and (m.joining or m.failed == Failed.JOIN)
         if c.failed and m.failed != Failed.JOIN:  # a heartbeat's error
-            yield Outcome((), but(m, client=but(c, failed=NONE)), thrown=c.failed)
+            yield Outcome((), evolve(m, client=evolve(c, failed=NONE)), thrown=c.failed)
         elif m.overdue and (m.committing_first or m.failed == Failed.COMMIT):
             yield from self._forsaken(m)
         elif c.failed or m.failed != Failed.NOTHING or (late and members.wants_to_join(c)):
-            now = but(members.prepared(c, self.scope) if late else c, failed=NONE)
+            now = evolve(members.prepared(c, self.scope) if late else c, failed=NONE)
             gave_up = self._gives_up(c) if late else None
             paused = m.paused and not late
             overdue = m.overdue and paused
-            after = but(m, client=now, failed=Failed.NOTHING, paused=paused, overdue=overdue)
+            after = evolve(m, client=now, failed=Failed.NOTHING, paused=paused, overdue=overdue)
             yield Outcome((), after, thrown=c.failed, gave_up=gave_up)
         elif c.prepare == Prepare.SYNC:
             yield from self._send_sync(m)
@@ -265,11 +265,11 @@ class Rows(Firing):
             request = now["link"].request
             first = isinstance(request, OffsetCommit)
             gave_up = None if prepared or first else self._gives_up(m.client)
-            after = but(
+            after = evolve(
                 m,
                 client=clean(now["client"]),
                 flight=(
-                    *(s if first else but(s, awaited=False) for s in m.flight),
+                    *(s if first else evolve(s, awaited=False) for s in m.flight),
                     Sent(request, first),
                 ),
                 paused=first,
@@ -288,8 +288,8 @@ class Rows(Firing):
         """The member joins without waiting for its commit any longer."""
         client = m.client
         if client.state == Member.STABLE:
-            client = but(client, prepare=Prepare.COMMITTED)
-        yield from self._send_join(but(m, client=client, failed=Failed.NOTHING, overdue=False))
+            client = evolve(client, prepare=Prepare.COMMITTED)
+        yield from self._send_join(evolve(m, client=client, failed=Failed.NOTHING, overdue=False))
 
     def _send_sync(self, m: Memory) -> Iterator[Outcome]:
         for name, now in self._fire(members.send_sync, m):
@@ -304,10 +304,10 @@ class Rows(Firing):
         for first in self._flushed(m):
             here = first.after
             assert here is not None
-            told = but(here, client=but(here.client, rejoin=False))
+            told = evolve(here, client=evolve(here.client, rejoin=False))
             fired = list(self._fire(members.send_heartbeat, told))
             for name, now in fired:
-                kept = {**now, "client": but(now["client"], rejoin=here.client.rejoin)}
+                kept = {**now, "client": evolve(now["client"], rejoin=here.client.rejoin)}
                 done = self._sends((*first.rules, name), here, kept)
                 yield attrs.evolve(done, sent=(*first.sent, *done.sent))
             if not fired:
@@ -322,10 +322,10 @@ class Rows(Firing):
             assert here is not None
             prepare = here.client.prepare
             begun = Prepare.NEEDED if prepare == Prepare.COMMITTED else prepare
-            told = but(here, client=but(here.client, prepare=begun))
+            told = evolve(here, client=evolve(here.client, prepare=begun))
             fired = list(self._fire(members.send_commit, told))
             for name, now in fired:
-                kept = {**now, "client": but(now["client"], prepare=prepare)}
+                kept = {**now, "client": evolve(now["client"], prepare=prepare)}
                 yield self._sends((name,), here, kept)
             if not fired:
                 yield first
@@ -336,7 +336,7 @@ class Rows(Firing):
         if m.client.position < 0 or (held and m.client.prepare != Prepare.COMMITTED):
             return False
         return any(
-            self._fire(offset_rules.process_record, but(m, client=but(m.client, position=0)))
+            self._fire(offset_rules.process_record, evolve(m, client=evolve(m.client, position=0)))
         )
 
     def _left(self, m: Memory, unheard: bool) -> Iterator[Outcome]:
@@ -348,14 +348,14 @@ class Rows(Firing):
                 yield attrs.evolve(first, after=here)
             for name, now in fired:
                 if self.scope.static_count:
-                    rests = but(here, client=clean(now["client"]))
+                    rests = evolve(here, client=clean(now["client"]))
                     yield Outcome((*first.rules, name), rests, first.sent)
                     continue
                 if (now["link"] == Link()) != unheard:
                     continue
                 leave = LeaveGroup(here.client.id)
                 flight = (*here.flight, Sent(leave))
-                after = but(here, client=clean(now["client"]), flight=flight)
+                after = evolve(here, client=clean(now["client"]), flight=flight)
                 done = Outcome((*first.rules, name), after, (*first.sent, leave))
                 yield from self._cut(done) if unheard else (done,)
 
@@ -366,7 +366,7 @@ class Rows(Firing):
         elif members.wants_to_join(m.client):
             for name, now in self._fire(faults.lose_request, m):
                 commit = OffsetCommit(m.client.id, m.client.generation, m.client.position)
-                begun = but(m, client=now["client"], flight=(*m.flight, Sent(commit)))
+                begun = evolve(m, client=now["client"], flight=(*m.flight, Sent(commit)))
                 for then in self._send_join(begun):
                     yield attrs.evolve(then, rules=(name, *then.rules), sent=(commit, *then.sent))
 
@@ -405,14 +405,14 @@ class Rows(Firing):
     # -- answers and connections
 
     def _answered(self, m: Memory, given: Input) -> Iterator[Outcome]:
-        oldest, left = m.flight[0], but(m, flight=m.flight[1:])
+        oldest, left = m.flight[0], evolve(m, flight=m.flight[1:])
         answer = Answer(oldest.request, given.code, given.id, given.generation, given.share)
         for name, now in self._fire(ANSWERED_BY[type(oldest.request)], left, answer=answer):
             now["client"] = answered(m, oldest, now["client"])
             noticed = failed(m, oldest, answer, now["client"])
             late = self._late_id(m, now["client"], name, given.code)
             fenced = name == f"{members.commit_answer.name}:fatal"
-            after = but(
+            after = evolve(
                 left, client=clean(now["client"]), failed=noticed, late_id=late, fenced=fenced
             )
             done = Outcome((name,), after)
@@ -431,14 +431,14 @@ class Rows(Firing):
         m = done.after
         assert m is not None
         if not m.flight:
-            yield attrs.evolve(done, after=but(m, known=False))
+            yield attrs.evolve(done, after=evolve(m, known=False))
             return
-        oldest, left = m.flight[0], but(m, flight=m.flight[1:])
+        oldest, left = m.flight[0], evolve(m, flight=m.flight[1:])
         answer = Answer(oldest.request, COORDINATOR_NOT_AVAILABLE)
         for _, now in self._fire(ANSWERED_BY[type(oldest.request)], left, answer=answer):
             now["client"] = answered(m, oldest, now["client"])
             noticed = failed(m, oldest, answer, now["client"])
-            after = but(left, client=clean(now["client"]), failed=noticed)
+            after = evolve(left, client=clean(now["client"]), failed=noticed)
             yield from self._cut(attrs.evolve(done, after=after))
 
     def _broken(self, m: Memory) -> Iterator[Outcome]:
@@ -446,7 +446,7 @@ class Rows(Firing):
         rules = []
         for rule in (faults.disconnect, members.request_timeout) if joins else ():
             for name, now in self._fire(rule, m, parked=joins[0], orphaned=True):
-                m = but(m, client=clean(now["client"]))
+                m = evolve(m, client=clean(now["client"]))
                 rules.append(name)
         yield from self._cut(Outcome(tuple(rules), m))
 
@@ -476,7 +476,7 @@ class Rows(Firing):
             failed = Failed.COMMIT if isinstance(request, OffsetCommit) else Failed.JOIN
             late = NO_ID
         joins = isinstance(request, JoinGroup)
-        after = but(
+        after = evolve(
             m,
             client=clean(client),
             known=False,
@@ -492,4 +492,4 @@ class Rows(Firing):
 
 def _late(m: Memory) -> Memory:
     """So much time has passed that the member no longer waits for its commit before JoinGroup."""
-    return but(m, overdue=m.paused)
+    return evolve(m, overdue=m.paused)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from attrs import fields_dict, frozen
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.tabled.steps import Begun, Steps
 from groupcheck.model.engine.tabled.tabled import Numbers
 from groupcheck.model.protocol.classic.client import Member, send_heartbeat
@@ -305,7 +305,7 @@ class Following:
 
     def _but(self, state: Numbers, at: int, **changes: Any) -> Numbers:
         """The state with some fields of the value at a place changed."""
-        value = but(self._rules.value(at, state[at]), **changes)
+        value = evolve(self._rules.value(at, state[at]), **changes)
         return self._rules.changed(state, {at: value})
 
     def _named(self, before: Guess, state: Numbers, real: frozenset[str]) -> Iterator[Names]:
@@ -351,7 +351,7 @@ class Following:
             number = self._dirty.get(state[at])
             if number is None:
                 client = self._rules.value(at, state[at])
-                right = but(client, dirty=client.position >= 0)
+                right = evolve(client, dirty=client.position >= 0)
                 number = self._dirty[state[at]] = self._rules.number(at, right)
             changed[at] = number
         return tuple(changed)

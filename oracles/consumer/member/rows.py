@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, array, but, rule, single
+from groupcheck.model.engine import Spec, array, evolve, rule, single
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.codes import NONE
@@ -45,13 +45,13 @@ def anything_is_answered(link: Link, scope: ConsumerScope) -> Iterator[Link]:
     if link.out is None:
         return
     first = link.behind[0] if link.behind else None
-    left = but(link, out=first, behind=link.behind[1:])
+    left = evolve(link, out=first, behind=link.behind[1:])
     if link.out.unheard:
         yield left
         return
     for code, share in _answers(scope, leaves=link.out.kind in LEAVES):
         last = link.out.kind in LEAVES
-        yield but(left, answer=Answer(code, Tag.CURRENT, share, last, link.out.before))
+        yield evolve(left, answer=Answer(code, Tag.CURRENT, share, last, link.out.before))
 
 
 def _answers(scope: ConsumerScope, *, leaves: bool) -> Iterator[tuple[int, int | None]]:
@@ -65,7 +65,7 @@ def _answers(scope: ConsumerScope, *, leaves: bool) -> Iterator[tuple[int, int |
 def connection_breaks(client: JavaMember, link: Link) -> Iterator[tuple[JavaMember, Link]]:
     """The connection breaks, with all that is on it."""
     waits = any(r is not None and not r.unheard for r in (link.out, *link.behind))
-    yield client.unanswered() if waits else client, but(link, out=None, behind=())
+    yield client.unanswered() if waits else client, evolve(link, out=None, behind=())
 
 
 @rule(
@@ -78,7 +78,7 @@ def connection_breaks(client: JavaMember, link: Link) -> Iterator[tuple[JavaMemb
 )
 def application_subscribes_to_one(client: JavaMember, scope: ConsumerScope) -> Iterator[JavaMember]:
     """The application subscribes to the first topic. The member cannot resolve the others."""
-    yield but(client, subscribed=scope.topic(0), updated=True, told=False)
+    yield evolve(client, subscribed=scope.topic(0), updated=True, told=False)
 
 
 SURROUNDINGS = (anything_is_answered, connection_breaks)
@@ -146,7 +146,7 @@ class MemberRows:
 
     def _part(self, state: State) -> State:
         client, link = (state[at] for at in self._at)
-        return client, but(link, answer=None, tag=Tag.OLD)
+        return client, evolve(link, answer=None, tag=Tag.OLD)
 
     def of(self, place: State) -> Iterator[MemberRow]:
         """All rows of a memory."""

@@ -58,6 +58,7 @@ from groupcheck.oracles.judge.following.worlds import (
 )
 from groupcheck.oracles.judge.report.schedules import Act, Line
 from groupcheck.oracles.wire.connections import API_VERSIONS, Answered, Closed, Connections
+from groupcheck.traces.messages.apis import api
 
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
@@ -66,6 +67,7 @@ LATEST = 0.7  # of a timer's time: later than this there is no step
 WAITED_S = 0.3
 SLICE_S = 0.1  # of a wait that may end early
 LAST_S = 7.0  # for what is asked last, before an answer counts as not come
+DESCRIBE_GROUPS = api("DescribeGroups")
 NOBODY = "nobody-0"  # an id that no broker has made
 
 
@@ -127,6 +129,8 @@ class Walk:
         self._phase, self._since, self._unsure_s = Phase.EMPTY, time.monotonic(), 0.0
         # When something came last.
         self._arrived = self._since
+        # Questions about the group whose answers say nothing but that the broker has come to them.
+        self._marks = set[int]()
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
         self.is_made = False
@@ -210,8 +214,7 @@ class Walk:
         ways = ends(self._rows, self.worlds, given, Asked(number, version))
         waits = any(all(e.number != number for e in end.answers) for end in ways)
         patience_s = self._pace.patience_s(request.api.name)
-        first = self._pace.quiet_s if waits else patience_s
-        answers = self._gather(first, number)
+        answers = self._settled(number) if waits else self._gather(patience_s, number)
         if not waits:
             patience_s += asked_at - time.monotonic()
         reached = self._follow(ways, answers, patience_s)
@@ -242,12 +245,13 @@ class Walk:
 
     def _hear(self, answers: Mapping[int, Answered], own: int, sent_at: float) -> None:
         """Notes what starts timers again: an answer to a request that waited, at the latest when it
-        comes, and any other request that is not refused, at the earliest when it is sent.
+        comes, and any other request that is not refused, at the earliest when it is sent. What is
+        answered late may have waited only where rounds of the broker last: others are busy.
         """
         now = time.monotonic()
         for number, answer in answers.items():
             if seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
-                waited = number != own or now - sent_at > WAITED_S
+                waited = number != own or (self.target.slow and now - sent_at > WAITED_S)
                 self._heard[self.transcript.whose(number)] = now if waited else sent_at
         core, was = self.memory.core, self._phase
         if core.phase != was:
@@ -424,8 +428,32 @@ class Walk:
             if until in found or left <= SLICE_S or not self._connections.waiting:
                 break
             self._goes_on()
+        marks = self._marks & found.keys()
+        self._marks -= marks
+        found = {number: answer for number, answer in found.items() if number not in marks}
         if found:
             self._arrived = time.monotonic()
+        return found
+
+    def _settled(self, number: int) -> dict[int, Answered]:
+        """What comes until a request that may wait does so. On a busy machine the broker may not
+        have come to it yet, and would handle the next one before it. So a question about the same
+        group is sent behind it: the wait ends after that is answered, and as much later as its
+        answer has taken.
+        """
+        began, name = time.monotonic(), DESCRIBE_GROUPS.key
+        versions = self.target.announced.get(name)
+        values = {"groups": [self._group]}
+        mark = (
+            self._connections.send(DESCRIBE_GROUPS, versions.start, values)
+            if versions
+            else self._connections.send(API_VERSIONS, 0, {})
+        )
+        self._marks.add(mark)
+        found = self._gather(self._pace.quiet_s, number)
+        if number not in found and mark in self._marks:
+            found |= self._gather(LAST_S, mark)
+            found |= self._gather(time.monotonic() - began, number)
         return found
 
     def _goes_on(self) -> None:

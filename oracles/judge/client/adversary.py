@@ -49,6 +49,8 @@ FOR_GOOD = sys.maxsize  # answers
 LATE_S = 2.0  # how long a request is held up until others have joined
 HOLD_S = 1.5  # others are sent behind it meanwhile
 LATE_BEATS_S = 2.0
+# What changes nothing in the group.
+WAITS = (Step.HOLD, Step.DELAY, Step.LATE)
 # What is noted of one run, beside what the record keeps of it.
 BOUNDS = Bounds(noted=1_000, noted_bytes=4 << 20)
 ONE_STEP = 3  # a version of JoinGroup that gives an id and joins at once
@@ -193,7 +195,7 @@ class Adversary(Coordinator):
                 return code == NOT_COORDINATOR
             if step in (Step.LOSE_REQUEST, Step.LOSE_ANSWER):
                 return True
-            if step not in (Step.HOLD, Step.LATE) and not _happens(step, groups, request):
+            if step not in WAITS and not _happens(step, groups, request):
                 return False
         told: list[int] = []
         asking = Asking(
@@ -222,6 +224,9 @@ class Adversary(Coordinator):
                 REQUESTS[request.api.name](self._groups, lost)
                 self._wait()
                 return
+            if step == Step.DELAY:
+                self._delayed(request)
+                return
             if step == Step.ROUND:
                 self.round()
                 self._later(request, way[at + 1 :], time.monotonic() + LATE_S)
@@ -236,6 +241,16 @@ class Adversary(Coordinator):
             else:
                 _happens(step, self._groups, request)
         super().handle(request)
+
+    def _delayed(self, request: Arrival) -> None:
+        """The request is handled now, and answered after a poll of the client is over."""
+
+        def heard(values: Mapping[str, Any]) -> None:
+            self.server.later(HOLD_S, lambda: None if request.lost else request.answer(values))
+
+        late = Asking(request.version, request.values, heard, request.client)
+        REQUESTS[request.api.name](self._groups, late)
+        self._wait()
 
     def _later(self, request: Arrival, way: tuple[Step, ...], until: float) -> None:
         """The request is held up until others have joined."""

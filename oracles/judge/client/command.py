@@ -24,14 +24,12 @@ from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.page import page
 from groupcheck.oracles.judge.report.text import view
 from groupcheck.oracles.judge.report.verdicts import Judgement
-from groupcheck.oracles.record.running import running
 from groupcheck.oracles.show.files import not_read, written
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say
 
 JAVA = "java"
-KAFKA = "4.3.0"
 COOPERATIVE = "cooperative"
 # What a client may not have: the settings that are left out then.
 OPTIONAL = ("static", COOPERATIVE)
@@ -167,8 +165,8 @@ def _confirmed(found: Trials, command: Command) -> list[harm.Confirmed]:
     if not wanted:
         return []
     try:
-        with running(KAFKA, harm.SETTINGS, lambda line: None) as on:
-            tried = (harm.confirm(one, on.broker, command) for one in wanted)
+        with harm.at_work(lambda line: None) as (broker, line):
+            tried = (harm.confirm(one, broker, line, command) for one in wanted)
             return [one for one in tried if one is not None]
     except (UserError, OutageError) as error:
         say(f"nothing is confirmed on Apache Kafka: {error}")

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from attrs import frozen
 
@@ -20,10 +21,15 @@ from groupcheck.oracles.judge.client.events import Delivered, Event, MemberSetti
 from groupcheck.oracles.judge.client.program import Program
 from groupcheck.oracles.judge.client.session import Command
 from groupcheck.oracles.record.broker import Broker
+from groupcheck.oracles.record.proxy import Proxy
+from groupcheck.oracles.record.running import Say, running
+from groupcheck.oracles.record.settings import HOST
 from groupcheck.oracles.wire.connections import Closed, Connections
 from groupcheck.traces.messages.apis import api
 
+KAFKA = "4.3.0"
 PARTITIONS = 4
+IDLE_S = 600.0  # a line cuts nothing
 # Of the broker: groups that begin at once, and members with short sessions.
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -32,6 +38,10 @@ SETTINGS = {
 }
 BOOT_S, WATCHED_S, CLOSE_S = 30.0, 3.0, 8.0
 TRIES = 3
+# How long a line to a broker takes, how many partitions a topic grows to, in which time a client
+# notices that, and how long one that has not forgotten its share may commit nothing: longer than a
+# session and a round.
+FAR_S, GROWN, NOTICED_S, STALLED_S = 0.1, 8, 2.0, 10.0
 NOT_TRIED = "not tried"
 FAR = 1_000_000  # an offset that the client has no way to reach
 LIST_OFFSETS = 4  # a version without tagged fields
@@ -70,6 +80,10 @@ class Stand:
     settings: MemberSettings
     program: Program
     heard: list[tuple[float, Event]]
+    # Gives the topic so many partitions.
+    grow: Callable[[int], object]
+    # The line between the client and the broker.
+    line: Proxy
 
     def beside(self) -> Beside:
         """A member that deals the partitions out, if it leads."""
@@ -125,7 +139,7 @@ def _plan(partitions: Partitions) -> Plan:
 
 def overwrites(stand: Stand) -> str:
     """A second member joins and commits for whatever it is given. Does somebody else's commit
-    replace that?
+    replace that? The same once more after the line has become longer and the topic has grown.
     """
     beside = stand.beside()
     beside.at_once = FAR
@@ -135,19 +149,33 @@ def overwrites(stand: Stand) -> str:
             return f"{NOT_TRIED}: the second member was given nothing"
         if beside.answered:
             return f"{NOT_TRIED}: the second member's commit was refused with {beside.answered}"
-        began = time.monotonic()
-        while time.monotonic() - began < WATCHED_S and beside.held:
-            now = beside.committed(beside.held)
-            lost = {p: offset for p, offset in now.items() if offset != FAR and p in beside.held}
-            if lost:
-                (topic, number), offset = min(lost.items())
-                return (
-                    f"the next owner of {topic}-{number} had committed {FAR}; after"
-                    f" {time.monotonic() - began:.2f} s the group's offset is {offset}"
-                )
+        if lost := _overwritten(beside):
+            return lost
+        stand.line.delay_s = FAR_S
+        beside.answered = None
+        stand.grow(PARTITIONS + 1)
+        until = time.monotonic() + BOOT_S
+        while beside.answered is None and time.monotonic() < until:
             time.sleep(0.01)
+        lost = "" if beside.answered else _overwritten(beside)
+        return f"when its topic had grown, {FAR_S * 1000:.0f} ms away, {lost}" if lost else ""
     finally:
         beside.leave()
+
+
+def _overwritten(beside: Beside) -> str:
+    """Watches the offsets that a member has committed, of partitions that it has."""
+    began = time.monotonic()
+    while time.monotonic() - began < WATCHED_S and beside.held:
+        now = beside.committed(beside.held)
+        lost = {p: offset for p, offset in now.items() if offset != FAR and p in beside.held}
+        if lost:
+            (topic, number), offset = min(lost.items())
+            return (
+                f"the next owner of {topic}-{number} had committed {FAR}; after"
+                f" {time.monotonic() - began:.2f} s the group's offset is {offset}"
+            )
+        time.sleep(0.01)
     return ""
 
 
@@ -185,12 +213,42 @@ def sets_back(stand: Stand) -> str:
     return ""
 
 
+def stops_reading(stand: Stand) -> str:
+    """The line to the broker becomes longer, and the topic grows by one partition after the other.
+    The client, which is alone and leads, joins again each time. Does it go on with the partitions
+    that it had?
+    """
+    looks = stand.beside()
+    stand.line.delay_s = FAR_S
+    try:
+        for total in range(PARTITIONS + 1, GROWN + 1):
+            stand.grow(total)
+            time.sleep(NOTICED_S)
+            before, began = looks.committed(stand.partitions), time.monotonic()
+            while looks.committed(stand.partitions) == before:
+                if time.monotonic() - began > STALLED_S:
+                    return (
+                        f"{FAR_S * 1000:.0f} ms away from its broker, it has committed nothing for"
+                        f" {STALLED_S + NOTICED_S:.0f} s since its topic has {total} partitions,"
+                        f" and {_behind(stand.ends(), before)} records are unread"
+                    )
+                time.sleep(0.1)
+    finally:
+        looks.end()
+    return ""
+
+
+def _behind(ends: Mapping[Partition, int], committed: Mapping[Partition, int]) -> int:
+    return sum(end - max(0, committed.get(p, 0)) for p, end in ends.items())
+
+
 HARMS = (
     Harm(
         "overwrites_the_next_owner",
         frozenset({"commits_its_share", "commits_with_its_generation"}),
         overwrites,
     ),
+    Harm("stops_reading", frozenset({"reads_its_share"}), stops_reading),
     Harm(
         "sets_back",
         frozenset(
@@ -206,8 +264,17 @@ HARMS = (
 
 
 @contextmanager
+def at_work(say: Say) -> Iterator[tuple[Broker, Proxy]]:
+    """A broker of Kafka, and the line that leads to it."""
+    with Proxy(IDLE_S) as line, running(KAFKA, SETTINGS, say, line.port) as on:
+        line.target = on.broker.behind_proxy
+        yield on.broker, line
+
+
+@contextmanager
 def standing(
     broker: Broker,
+    line: Proxy,
     name: str,
     command: Command,
 ) -> Iterator[Stand]:
@@ -217,8 +284,9 @@ def standing(
     broker.ask("topic", topic, PARTITIONS)
     broker.ask("group", group)
     broker.ask("feed", topic)
+    line.delay_s = 0.0
     told = MemberSettings(
-        bootstrap=broker.address, group=group, topic=topic, assignor=command.eager
+        bootstrap=f"{HOST}:{line.port}", group=group, topic=topic, assignor=command.eager
     )
     heard: list[tuple[float, Event]] = []
     program = Program(
@@ -227,20 +295,21 @@ def standing(
         lambda event: heard.append((time.monotonic(), event)),
     )
     try:
-        yield Stand(broker.address, group, topic, told, program, heard)
+        grow = partial(broker.ask, "partitions", topic)
+        yield Stand(broker.address, group, topic, told, program, heard, grow, line)
         program.stop()
         program.wait(CLOSE_S)
     finally:
         program.end()
 
 
-def confirm(harm: Harm, broker: Broker, command: Command) -> Confirmed | None:
+def confirm(harm: Harm, broker: Broker, line: Proxy, command: Command) -> Confirmed | None:
     """Tries a harm on a broker that runs, some times if it does not happen at once, because it may
     take a commit that is under way; None if it could not be tried.
     """
     could = False
     for number in range(1, TRIES + 1):
-        with standing(broker, f"{harm.name}-{number}", command) as stand:
+        with standing(broker, line, f"{harm.name}-{number}", command) as stand:
             words = harm.try_it(stand) if stand.consumes(BOOT_S) else NOT_TRIED
         could = could or not words.startswith(NOT_TRIED)
         if words and not words.startswith(NOT_TRIED):

@@ -66,6 +66,7 @@ class Step(StrEnum):
     LOSE_ANSWER = "the connection is cut before the answer is sent"
     # Time.
     HOLD = "it waits for a while, and others behind it"
+    DELAY = "its answer comes late"
     LATE = "heartbeats are answered late from then on"
     SLOW = "the others join late"
     SILENCE = "the group's nodes answer nothing for a while"

@@ -137,6 +137,8 @@ def _network(setting: Setting) -> Iterator[Target]:
     for at in (JOIN, SYNC, COMMIT, BEAT):
         for step in (Step.LOSE_ANSWER, Step.LOSE_REQUEST):
             yield Target(setting, Move(at, first=FIRST[at]), ((step,),))
+    for at in (JOIN, SYNC):
+        yield Target(setting, Move(at, first=FIRST[at]), ((Step.DELAY,),))
     # A member that was away is told late where to begin.
     unread = Move(OFFSETS, first=(EXPIRE,), code=NOT_COORDINATOR)
     yield Target(setting, unread, ((MOVE,),))
@@ -160,6 +162,8 @@ def _others() -> Iterator[Target]:
     yield Target(COOPERATIVE, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
     yield Target(LEADS, Move(JOIN, first=(Step.GROW,)), ((),))
     yield Target(LEADS, Move(SYNC, first=(Step.SLOW, ROUND, Step.GROW)), ((),))
+    for at in (JOIN, SYNC):
+        yield Target(LEADS, Move(at, first=(Step.GROW,)), ((Step.DELAY,),))
     yield Target(LEADS, Move(BEAT, code=UNKNOWN_MEMBER_ID))
     yield Target(LEADS, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
     yield Target(LEADS, Move(SYNC, first=FIRST[SYNC]), ((Step.LOSE_ANSWER,),))

@@ -7,9 +7,9 @@ from attrs import frozen
 from groupcheck.model.engine import (
     Spec,
     array,
-    but,
     end,
     eventually,
+    evolve,
     infinitely_often,
     invariant,
     leads_to,
@@ -50,7 +50,7 @@ class Token:
 def initiate_probe(ring, token):
     if token.at == 0 and (token.is_black or ring.black[0]):
         yield (
-            but(ring, black=changed(ring.black, 0, False)),
+            evolve(ring, black=changed(ring.black, 0, False)),
             Token(len(ring.active) - 1, False),
         )
 
@@ -60,7 +60,7 @@ def pass_token(ring, token):
     i = token.at
     if i and (not ring.active[i] or ring.black[i] or token.is_black):
         yield (
-            but(ring, black=changed(ring.black, i, False)),
+            evolve(ring, black=changed(ring.black, i, False)),
             Token(i - 1, token.is_black or ring.black[i]),
         )
 
@@ -86,7 +86,7 @@ def send(ring):
 def deactivate(ring):
     for i in range(len(ring.active)):
         if ring.active[i]:
-            yield but(ring, active=changed(ring.active, i, False))
+            yield evolve(ring, active=changed(ring.active, i, False))
 
 
 @leads_to(when=lambda ring: not any(ring.active))
@@ -145,7 +145,7 @@ class Counted:
 def probe(nodes, token):
     zero = nodes[0]
     if token.at == 0 and (token.is_black or zero.black or zero.counter + token.q > 0):
-        yield changed(nodes, 0, but(zero, black=False)), Counted(len(nodes) - 1, 0, False)
+        yield changed(nodes, 0, evolve(zero, black=False)), Counted(len(nodes) - 1, 0, False)
 
 
 @rule
@@ -153,7 +153,7 @@ def hand_on(nodes, token):
     node = nodes[token.at]
     if token.at and not node.active:
         yield (
-            changed(nodes, token.at, but(node, black=False)),
+            changed(nodes, token.at, evolve(node, black=False)),
             Counted(token.at - 1, token.q + node.counter, token.is_black or node.black),
         )
 
@@ -170,8 +170,8 @@ def post(nodes, scope):
     for i, sender in enumerate(nodes):
         for j, receiver in enumerate(nodes):
             if sender.active and i != j and sender.counter < scope > receiver.pending:
-                sent = changed(nodes, i, but(sender, counter=sender.counter + 1))
-                yield changed(sent, j, but(receiver, pending=receiver.pending + 1))
+                sent = changed(nodes, i, evolve(sender, counter=sender.counter + 1))
+                yield changed(sent, j, evolve(receiver, pending=receiver.pending + 1))
 
 
 @rule
@@ -185,7 +185,7 @@ def receive(nodes):
 def rest(nodes):
     for i, node in enumerate(nodes):
         if node.active:
-            yield changed(nodes, i, but(node, active=False))
+            yield changed(nodes, i, evolve(node, active=False))
 
 
 @leads_to(when=lambda nodes: not any(n.active or n.pending for n in nodes))
@@ -235,7 +235,7 @@ def begin(me, candidate, messages):
     if not candidate.has_begun:
         if candidate.initiator:
             messages = sent(messages, me, me)
-        yield but(candidate, has_begun=True), messages
+        yield evolve(candidate, has_begun=True), messages
 
 
 def sent(messages, me, identity):
@@ -251,9 +251,9 @@ def handle(me, candidate, messages):
         if candidate.state == "lost":
             yield candidate, sent(left, me, identity)
         elif identity < me:
-            yield but(candidate, state="lost"), sent(left, me, identity)
+            yield evolve(candidate, state="lost"), sent(left, me, identity)
         else:
-            yield but(candidate, state="won") if identity == me else candidate, left
+            yield evolve(candidate, state="won") if identity == me else candidate, left
 
 
 @rule
@@ -323,9 +323,9 @@ def read_or_write(waiting, resource):
     if waiting and not resource.writers:
         what, actor = waiting[0]
         if what == "read":
-            yield waiting[1:], but(resource, readers=resource.readers | {actor})
+            yield waiting[1:], evolve(resource, readers=resource.readers | {actor})
         elif not resource.readers:
-            yield waiting[1:], but(resource, writers=frozenset({actor}))
+            yield waiting[1:], evolve(resource, writers=frozenset({actor}))
 
 
 @rule
@@ -343,9 +343,9 @@ def read_first(waiting, resource):
 def stop(resource):
     for actor in sorted(resource.readers | resource.writers):
         if actor in resource.readers:
-            yield but(resource, readers=resource.readers - {actor})
+            yield evolve(resource, readers=resource.readers - {actor})
         else:
-            yield but(resource, writers=resource.writers - {actor})
+            yield evolve(resource, writers=resource.writers - {actor})
 
 
 @invariant

@@ -12,8 +12,8 @@ from groupcheck.model.engine import (
     Spec,
     any_of,
     array,
-    but,
     end,
+    evolve,
     goal,
     invariant,
     rule,
@@ -60,10 +60,10 @@ class Writer:
         members = core.members - {me} if me in core.members else core.members | {me}
         made = [
             core,
-            but(core, members=members),
-            but(core, leader=None if core.leader else me),
-            but(core, queue=queue),
-            but(core, queue=core.queue[1:], leader=core.queue[0] if core.queue else None),
+            evolve(core, members=members),
+            evolve(core, leader=None if core.leader else me),
+            evolve(core, queue=queue),
+            evolve(core, queue=core.queue[1:], leader=core.queue[0] if core.queue else None),
         ]
         return made[die % 5] if me or die % 5 in (0, 4) else core
 
@@ -96,7 +96,7 @@ class Writer:
             def call(me: Element, other: Element, mine: "item[me]", its: "item[other]", core):
                 die = self.die(name, me, core, mine, its)
                 if die % 4 == 0:
-                    yield but(mine, friend=other), self.items(die // 4, me, core, its), core
+                    yield evolve(mine, friend=other), self.items(die // 4, me, core, its), core
 
             return rule(name=name)(call)
 
@@ -110,7 +110,7 @@ class Writer:
 
         def hurried(core):
             if core.leader and core.leader in core.queue:
-                yield but(core, queue=())
+                yield evolve(core, queue=())
 
         makers = [own, own, alone, pair, blind]
         made = [self.rng.choice(makers)(f"r{k}") for k in range(self.rng.randint(2, 4))]

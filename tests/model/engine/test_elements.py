@@ -6,8 +6,9 @@ import time
 from functools import partial
 from itertools import count, islice
 
+import attrs
 import pytest
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from judge import TooLargeError, judge
 from judged import disagreement
 from random_elements import Core, Item, random_elements
@@ -20,8 +21,8 @@ from groupcheck.model.engine import (
     UserError,
     any_of,
     array,
-    but,
     end,
+    evolve,
     goal,
     invariant,
     reference,
@@ -45,13 +46,13 @@ ENGINES = [reference.explore, plain_explore.explore, staged.explore]
 @rule
 def join(me: Element, item, core):
     if item.phase == 0:
-        yield Item(1), but(core, members=core.members | {me})
+        yield Item(1), evolve(core, members=core.members | {me})
 
 
 @rule
 def lead(me: Element, core):
     if me in core.members and core.leader is None:
-        yield but(core, leader=me)
+        yield evolve(core, leader=me)
 
 
 def spec_of(*rules, n=4, more=(), **parts):
@@ -193,7 +194,7 @@ def test_states_that_no_set_describes_fall_into_orbits_too():
 def test_elements_that_are_too_much_alike_are_not_put_in_order():
     @rule
     def turn(me: Element, item):
-        yield but(item, phase=1 - item.phase)
+        yield evolve(item, phase=1 - item.phase)
 
     def ring(way):
         return {"item": tuple(Item(0, Element((k + way) % 8)) for k in range(8))}
@@ -327,7 +328,7 @@ def test_a_promise_is_asked_of_each_element(explore, k):
     def led_by_another(core):
         return core.leader is not None and core.leader != Element(k)
 
-    spec = evolve(spec_of(n=3, goals=[joined], ends=[led_by_another]), deadlock=True)
+    spec = attrs.evolve(spec_of(n=3, goals=[joined], ends=[led_by_another]), deadlock=True)
     verdict = explore(spec, symmetry=True)
     assert verdict.symmetry.used and verdict.goals == {"joined": 1}
     (stuck,) = verdict.violations
@@ -353,11 +354,11 @@ def test_a_step_to_another_state_of_the_orbit_is_no_rest(explore):
     @rule(when=lambda core: core.leader is not None)
     def follow(me: Element, item, core):
         if core.leader != me:
-            yield item, but(core, leader=me)
+            yield item, evolve(core, leader=me)
 
     first = any_of(*(Core(leader=Element(k)) for k in range(4)))
     spec = spec_of(follow, more={"core": single(first)})
-    verdict = explore(evolve(spec, deadlock=True), symmetry=True)
+    verdict = explore(attrs.evolve(spec, deadlock=True), symmetry=True)
     assert (verdict.verdict, verdict.states, verdict.symmetry.representatives) == ("holds", 4, 1)
 
 

@@ -15,7 +15,7 @@ from groupcheck.model.engine import (
     SpecError,
     UserError,
     array,
-    but,
+    evolve,
     reference,
     refines,
     rule,
@@ -97,8 +97,8 @@ def test_a_step_that_is_none_of_the_smaller_spec_is_violated(explored):
         if coordinator.phase == "init" and coordinator.prepared:  # not all of them
             yield (
                 "commit",
-                but(coordinator, phase="committed"),
-                but(network, decision="committed"),
+                evolve(coordinator, phase="committed"),
+                evolve(network, decision="committed"),
             )
 
     hasty = attrs.evolve(

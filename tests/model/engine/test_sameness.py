@@ -25,7 +25,7 @@ from groupcheck.model.engine import (
     SpecError,
     any_of,
     array,
-    but,
+    evolve,
     invariant,
     reference,
     refines,
@@ -241,9 +241,9 @@ def test_but_gives_the_value_that_was_asked_for_though_an_equal_one_was_made_bef
     cell = Cell(None)
     for one, other in [((0,), (False,)), (2, 2.0), (0.0, -0.0), (Box(3), Box(3, "x"))]:
         for inside in (one, other, one):
-            assert difference(but(cell, inside=inside).inside, inside) is None
-            assert difference(but(Cell(inside), n=1).inside, inside) is None
-            assert difference(but(Box(None), inside=inside).inside, inside) is None
+            assert difference(evolve(cell, inside=inside).inside, inside) is None
+            assert difference(evolve(Cell(inside), n=1).inside, inside) is None
+            assert difference(evolve(Box(None), inside=inside).inside, inside) is None
 
 
 # -- searches

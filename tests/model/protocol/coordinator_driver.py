@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import attrs
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.group import Core, Leader, Phase, Seat, Seats, leader_of
 from groupcheck.model.protocol.classic.offsets import Offsets
@@ -125,7 +125,7 @@ class Group:
         self, member: int, request: Request, elsewhere: bool = False, pick: Pick | None = None
     ) -> World:
         link = self.link(member)
-        after = but(link, request=request, live=False) if elsewhere else send(link, request)
+        after = evolve(link, request=request, live=False) if elsewhere else send(link, request)
         where = self.see.at["link", member]
         return self._follow(
             [((), (*self.now.state[:where], after, *self.now.state[where + 1 :]))], pick
@@ -281,7 +281,7 @@ class Group:
                     link = rest[self.see.at["link", i]]
                     if link.answer is not None:
                         answers[i] = link.answer
-                        kept[self.see.at["link", i]] = but(link, answer=None)
+                        kept[self.see.at["link", i]] = evolve(link, answer=None)
                 worlds.append(self._world((*labels, *chain), answers, tuple(kept)))
         self.worlds = tuple(w for w in worlds if among is None or among(w))
         picked = [w for w in self.worlds if pick is None or pick(w)]

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from groupcheck.invariants.registry import for_families
-from groupcheck.model.engine import ScopeError, Spec, but, reference
+from groupcheck.model.engine import ScopeError, Spec, evolve, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED, Verdict
@@ -73,7 +73,7 @@ def waiting(reaction: Reaction) -> State:
     """The state, in which answers were received."""
     values = list(reaction.state)
     for k in EXAMPLE.links:
-        values[k] = but(values[k], answer=None)
+        values[k] = evolve(values[k], answer=None)
     return tuple(values)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
 from groupcheck.model.protocol.classic.features.callbacks import callback_runs
 from groupcheck.model.protocol.classic.offsets import Offsets, process_record
@@ -26,7 +26,7 @@ from groupcheck.model.variants import load
 EAGER, COOPERATIVE = load("callbacks"), load("cooperative_callbacks")
 SCOPE = EAGER.scope_type(members=2, partitions=2)
 OWNER = Client(Member.STABLE, generation=1, id=0, rejoin=True, owned=1, position=0)
-REVOKING = but(OWNER, prepare=Prepare.REVOKING)
+REVOKING = evolve(OWNER, prepare=Prepare.REVOKING)
 
 
 def rules(variant: Any) -> dict[str, Any]:
@@ -54,9 +54,11 @@ def test_a_callback_that_returns_is_followed_by_join_group_and_one_that_throws_i
 
 
 def test_nothing_is_processed_while_the_callback_runs():
-    reading = but(OWNER, rejoin=False)
+    reading = evolve(OWNER, rejoin=False)
     assert list(process_record.call(reading, Offsets(), SCOPE)) != []
-    assert list(process_record.call(but(reading, prepare=Prepare.REVOKING), Offsets(), SCOPE)) == []
+    assert (
+        list(process_record.call(evolve(reading, prepare=Prepare.REVOKING), Offsets(), SCOPE)) == []
+    )
 
 
 def test_a_member_that_has_left_meanwhile_commits_nothing_and_gives_everything_up():
@@ -65,7 +67,7 @@ def test_a_member_that_has_left_meanwhile_commits_nothing_and_gives_everything_u
 
 
 def test_a_member_that_is_fenced_while_its_callback_runs_joins_once_more_before_it_stops():
-    told = but(Link(), answer=Answer(Heartbeat(0, 1), FENCED_INSTANCE_ID))
+    told = evolve(Link(), answer=Answer(Heartbeat(0, 1), FENCED_INSTANCE_ID))
     ((_, fenced, link),) = rules(EAGER)["heartbeat_answer"].call(REVOKING, told)
     ways = {label: (after, link) for label, after, link in callback_runs.call(fenced, link, SCOPE)}
     stopped, link = ways["returned"]
@@ -76,8 +78,8 @@ def test_a_member_that_is_fenced_while_its_callback_runs_joins_once_more_before_
 
 def test_a_commit_that_is_answered_22_costs_the_id_only_where_it_ends_on_join_complete():
     for variant, granted, id in ((EAGER, NOTHING, 0), (COOPERATIVE, 0, NO_ID)):
-        revoking = but(REVOKING, granted=granted)
-        told = but(Link(), answer=Answer(OffsetCommit(0, 1, 0), ILLEGAL_GENERATION))
+        revoking = evolve(REVOKING, granted=granted)
+        told = evolve(Link(), answer=Answer(OffsetCommit(0, 1, 0), ILLEGAL_GENERATION))
         scope = variant.scope_type(members=2, partitions=2)
         ((_, after, _),) = rules(variant)["commit_answer"].call(revoking, told, scope)
         assert (after.state, after.generation, after.id) == (Member.UNJOINED, NO_GENERATION, id)
@@ -88,7 +90,7 @@ def test_nobody_closes_while_the_callback_runs():
     budget = Budget((("close", 1), ("delay_request", 1), ("lose_request", 1)))
     for name in ("close", "delay_request"):
         scope = [SCOPE] if name == "delay_request" else []
-        between = list(rules(EAGER)[name].call(but(OWNER, rejoin=False), Link(), budget, *scope))
+        between = list(rules(EAGER)[name].call(evolve(OWNER, rejoin=False), Link(), budget, *scope))
         assert between and not list(rules(EAGER)[name].call(REVOKING, Link(), budget, *scope))
 
 
@@ -115,7 +117,7 @@ def test_a_heartbeat_that_is_refused_does_not_end_the_callback():
     answers = {22: 0, 25: -1}
     for code, id in answers.items():
         beat = Heartbeat(0, 1)
-        link = but(Link(), answer=Answer(beat, code))
+        link = evolve(Link(), answer=Answer(beat, code))
         ((label, after, _),) = rules(COOPERATIVE)["heartbeat_answer"].call(REVOKING, link)
         assert label == "refused" and after.prepare == Prepare.REVOKING
         assert (after.state, after.id, after.owned) == (Member.UNJOINED, id, 1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.client import (
     Client,
@@ -50,8 +50,8 @@ from groupcheck.model.protocol.messages import (
 FRESH = Client()
 SYNCING = Client(Member.COMPLETING, generation=2, id=0, prepare=Prepare.DONE)
 STABLE = Client(Member.STABLE, generation=2, id=0, owned=1, position=1)
-DIRTY = but(STABLE, dirty=True)
-TOLD = but(STABLE, rejoin=True)
+DIRTY = evolve(STABLE, dirty=True)
+TOLD = evolve(STABLE, rejoin=True)
 BUSY = Link(parked=JoinGroup(0, 1))
 ALL = Budget(tuple((name, 1) for name in CLASSIC_FAULTS))
 
@@ -94,9 +94,9 @@ def test_a_member_that_is_not_stable_or_was_told_to_joins(client: Client) -> Non
     "client",
     [
         STABLE,
-        but(SYNCING, prepare=Prepare.SYNC),
+        evolve(SYNCING, prepare=Prepare.SYNC),
         Client(failed=81),
-        but(STABLE, granted=1, rejoin=True),
+        evolve(STABLE, granted=1, rejoin=True),
     ],
 )
 def test_a_member_that_is_stable_stopped_or_between_answer_and_next_step_does_not_join(
@@ -115,7 +115,7 @@ def test_before_it_joins_a_member_gives_up_all_its_partitions() -> None:
 
 
 def test_before_it_gives_up_its_partitions_a_member_commits_what_it_has_processed() -> None:
-    ((label, after, link),) = outcomes(send_join, but(TOLD, dirty=True))
+    ((label, after, link),) = outcomes(send_join, evolve(TOLD, dirty=True))
     assert (label, link.request) == ("committed_first", OffsetCommit(0, 2, 1))
     assert (after.owned, after.state, after.prepare) == (1, Member.STABLE, Prepare.COMMITTED)
     ((label, after, link),) = outcomes(send_join, after)
@@ -123,13 +123,13 @@ def test_before_it_gives_up_its_partitions_a_member_commits_what_it_has_processe
 
 
 def test_without_auto_commit_it_just_gives_them_up() -> None:
-    ((label, after, _),) = outcomes(send_join, but(TOLD, dirty=True), autocommit=False)
+    ((label, after, _),) = outcomes(send_join, evolve(TOLD, dirty=True), autocommit=False)
     assert (label, after.owned) == ("sent", 0)
 
 
 def test_a_member_that_was_reset_loses_its_partitions_without_a_commit() -> None:
     ((label, after, link),) = outcomes(
-        send_join, but(DIRTY, state=Member.UNJOINED, generation=-1, id=-1)
+        send_join, evolve(DIRTY, state=Member.UNJOINED, generation=-1, id=-1)
     )
     assert (label, link.request, after.owned) == ("sent", JoinGroup(-1, -1), 0)
 
@@ -141,12 +141,12 @@ def test_a_member_whose_sync_was_sent_back_claims_a_generation_without_its_parti
 
 
 def test_the_sync_follows_the_join_answer() -> None:
-    ((after, link),) = outcomes(send_sync, but(SYNCING, prepare=Prepare.SYNC))
+    ((after, link),) = outcomes(send_sync, evolve(SYNCING, prepare=Prepare.SYNC))
     assert (after, link.request) == (SYNCING, SyncGroup(0, 2))
 
 
 def test_on_join_complete_installs_the_share_and_keeps_a_wish_to_join_again() -> None:
-    ((after,),) = outcomes(join_complete, but(STABLE, owned=0, granted=0b11, rejoin=True))
+    ((after,),) = outcomes(join_complete, evolve(STABLE, owned=0, granted=0b11, rejoin=True))
     assert (after.owned, after.position, after.rejoin) == (0b11, -1, True)
 
 
@@ -161,7 +161,7 @@ def test_heartbeats_are_sent_from_the_join_answer_on(client: Client) -> None:
 
 @pytest.mark.parametrize(
     "client",
-    [FRESH, Client(Member.PREPARING, 1, 0, Prepare.DONE), but(SYNCING, prepare=Prepare.SYNC)],
+    [FRESH, Client(Member.PREPARING, 1, 0, Prepare.DONE), evolve(SYNCING, prepare=Prepare.SYNC)],
 )
 def test_no_heartbeat_without_a_generation_while_joining_or_ahead_of_the_sync(
     client: Client,
@@ -174,26 +174,28 @@ def test_only_a_stable_member_commits_and_only_what_is_not_committed_yet() -> No
     assert (after, link.request) == (STABLE, OffsetCommit(0, 2, 1))
     for client in (
         STABLE,
-        but(DIRTY, state=Member.UNJOINED),
-        but(DIRTY, state=Member.COMPLETING),
-        but(DIRTY, prepare=Prepare.COMMITTED),
+        evolve(DIRTY, state=Member.UNJOINED),
+        evolve(DIRTY, state=Member.COMPLETING),
+        evolve(DIRTY, prepare=Prepare.COMMITTED),
     ):
         assert outcomes(send_commit, client) == []
 
 
 def test_nothing_is_processed_while_the_commit_before_revoking_waits() -> None:
-    assert outcomes(process_record, but(TOLD, position=0, prepare=Prepare.COMMITTED)) == []
+    assert outcomes(process_record, evolve(TOLD, position=0, prepare=Prepare.COMMITTED)) == []
 
 
 def test_a_member_that_was_reset_goes_on_processing_until_it_polls() -> None:
-    ((after, offsets),) = outcomes(process_record, but(STABLE, state=Member.UNJOINED, position=0))
+    ((after, offsets),) = outcomes(
+        process_record, evolve(STABLE, state=Member.UNJOINED, position=0)
+    )
     assert (after.position, after.dirty, offsets.processed) == (1, True, 1)
 
 
 def test_a_new_partition_starts_at_the_committed_offset() -> None:
-    ((after, _),) = outcomes(fetch_offset, but(STABLE, position=-1))
+    ((after, _),) = outcomes(fetch_offset, evolve(STABLE, position=-1))
     assert (after.position, after.dirty) == (0, False)
-    assert outcomes(fetch_offset, but(STABLE, owned=0b10, position=-1)) == [], (
+    assert outcomes(fetch_offset, evolve(STABLE, owned=0b10, position=-1)) == [], (
         "the watched partition is another's"
     )
 
@@ -261,8 +263,8 @@ def test_a_crash_forgets_the_process_and_its_connection() -> None:
     ("client", "request_"),
     [
         (FRESH, JoinGroup(-1)),
-        (but(SYNCING, prepare=Prepare.SYNC), SyncGroup(0, 2)),
-        (but(TOLD, dirty=True), OffsetCommit(0, 2, 1)),
+        (evolve(SYNCING, prepare=Prepare.SYNC), SyncGroup(0, 2)),
+        (evolve(TOLD, dirty=True), OffsetCommit(0, 2, 1)),
     ],
     ids=["join", "sync", "commit"],
 )
@@ -276,30 +278,30 @@ def test_a_lost_response_is_a_request_handled_over_a_connection_that_is_gone(
 def test_with_the_answer_of_a_parked_request_what_stands_behind_it_may_be_lost() -> None:
     behind = Link(queue=(LeaveGroup(0),))
     assert [y[:2] for y in outcomes(lose_response, FRESH, behind)] == [(FRESH, Link())]
-    assert outcomes(lose_response, FRESH, but(behind, parked=SyncGroup(0, 2))) == [], (
+    assert outcomes(lose_response, FRESH, evolve(behind, parked=SyncGroup(0, 2))) == [], (
         "that is a disconnect"
     )
 
 
 def test_poll_timeout_between_join_answer_and_sync_is_heard_by_nobody() -> None:
-    ((label, after, link, _),) = outcomes(poll_timeout, but(SYNCING, prepare=Prepare.SYNC))
+    ((label, after, link, _),) = outcomes(poll_timeout, evolve(SYNCING, prepare=Prepare.SYNC))
     assert (label, after.state, after.id, link) == ("unheard", Member.UNJOINED, -1, Link())
 
 
 def test_the_commit_before_revoking_can_be_lost_and_the_member_goes_on_without() -> None:
-    ((label, after, link, _),) = outcomes(lose_request, but(TOLD, dirty=True))
+    ((label, after, link, _),) = outcomes(lose_request, evolve(TOLD, dirty=True))
     assert (label, after.prepare, link) == ("commit", Prepare.COMMITTED, Link())
     assert outcomes(lose_request, TOLD) == []
 
 
 def test_a_sync_can_be_lost_and_the_member_joins_again() -> None:
-    ((label, after, link, _),) = outcomes(lose_request, but(SYNCING, prepare=Prepare.SYNC))
+    ((label, after, link, _),) = outcomes(lose_request, evolve(SYNCING, prepare=Prepare.SYNC))
     assert (label, after, link) == ("sync", SYNCING, Link())
     assert outcomes(send_join, after)[0][0] == "sent"
 
 
 def test_a_delayed_request_is_kept_for_later_and_the_member_goes_on_over_a_new_connection() -> None:
-    (after, link, _), *_ = outcomes(delay_request, but(SYNCING, prepare=Prepare.SYNC))
+    (after, link, _), *_ = outcomes(delay_request, evolve(SYNCING, prepare=Prepare.SYNC))
     assert (after, link) == (SYNCING, Link(late=SyncGroup(0, 2)))
 
 
@@ -312,7 +314,7 @@ def test_a_disconnect_leaves_the_parked_request_with_the_coordinator() -> None:
 
 
 def test_a_commit_after_the_join_waits_behind_it() -> None:
-    ((after, link, _),) = outcomes(late_commit, but(TOLD, dirty=True))
+    ((after, link, _),) = outcomes(late_commit, evolve(TOLD, dirty=True))
     assert (link.request, link.queue, after.owned) == (JoinGroup(0, 2), (OffsetCommit(0, 2, 1),), 0)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.client import (
     NOTHING,
@@ -81,7 +81,7 @@ def codes_but(*named: int) -> list[int]:
 
 def test_join_0_is_adopted_and_calls_for_the_sync() -> None:
     label, after = told(join_answer, JOINING, Answer(JoinGroup(0, 1), NONE, id=0, generation=2))
-    assert (label, after) == ("joined", but(SYNCING, prepare=Prepare.SYNC))
+    assert (label, after) == ("joined", evolve(SYNCING, prepare=Prepare.SYNC))
     assert not wants_to_join(after), "the SyncGroup is on its way"
 
 
@@ -113,7 +113,7 @@ def test_join_25_to_a_member_that_joins_in_one_step_without_its_id_forgets_every
     assert (
         told(
             join_answer,
-            but(RESET, state=Member.PREPARING, prepare=Prepare.DONE),
+            evolve(RESET, state=Member.PREPARING, prepare=Prepare.DONE),
             Answer(JoinGroup(3), UNKNOWN_MEMBER_ID),
         )[1]
         == RESET
@@ -129,7 +129,7 @@ def test_join_25_of_another_generation_is_ignored(request_: JoinGroup) -> None:
 def test_join_79_gives_the_id_and_no_generation(state: Member) -> None:
     client = Client(state, prepare=Prepare.DONE)
     label, after = told(join_answer, client, Answer(JoinGroup(NO_ID), MEMBER_ID_REQUIRED, id=4))
-    assert (label, after) == ("id_given", but(client, id=4, generation=NO_GENERATION))
+    assert (label, after) == ("id_given", evolve(client, id=4, generation=NO_GENERATION))
     assert wants_to_join(after)
 
 
@@ -138,7 +138,7 @@ def test_join_stops_the_application_on_a_fatal_or_unexpected_code_and_the_member
     code: int,
 ) -> None:
     label, after = told(join_answer, JOINING, Answer(JoinGroup(0, 1), code))
-    assert (label, after) == ("fatal", but(JOINING, failed=code))
+    assert (label, after) == ("fatal", evolve(JOINING, failed=code))
     assert not wants_to_join(after)
 
 
@@ -198,7 +198,7 @@ def test_sync_refused_in_another_generation_is_ignored(code: int) -> None:
 @pytest.mark.parametrize("code", [COORDINATOR_LOAD_IN_PROGRESS, *FATAL, MEMBER_ID_REQUIRED])
 def test_sync_stops_the_application_on_a_fatal_or_unexpected_code_14_among_them(code: int) -> None:
     label, after = told(sync_answer, SYNCING, Answer(SyncGroup(0, 2), code))
-    assert (label, after) == ("fatal", but(SYNCING, failed=code))
+    assert (label, after) == ("fatal", evolve(SYNCING, failed=code))
 
 
 # -- Heartbeat
@@ -210,7 +210,7 @@ def test_heartbeat_0_changes_nothing() -> None:
 
 def test_heartbeat_27_asks_a_stable_member_to_join_again_and_takes_nothing_from_it() -> None:
     label, after = told(heartbeat_answer, STABLE, Answer(Heartbeat(0, 2), REBALANCE_IN_PROGRESS))
-    assert (label, after) == ("told_to_rejoin", but(STABLE, rejoin=True))
+    assert (label, after) == ("told_to_rejoin", evolve(STABLE, rejoin=True))
     assert wants_to_join(after)
 
 
@@ -254,9 +254,9 @@ def test_heartbeat_other_codes_are_a_failed_heartbeat_and_no_more(code: int) -> 
 
 def test_heartbeat_82_resets_the_member_and_stops_the_application() -> None:
     answer = Answer(Heartbeat(0, 2), FENCED_INSTANCE_ID)
-    stopped = but(RESET, failed=FENCED_INSTANCE_ID, owned=1, position=1)
+    stopped = evolve(RESET, failed=FENCED_INSTANCE_ID, owned=1, position=1)
     assert told(heartbeat_answer, STABLE, answer) == ("fatal", stopped)
-    assert told(heartbeat_answer, but(STABLE, generation=3), answer)[0] == "ignored"
+    assert told(heartbeat_answer, evolve(STABLE, generation=3), answer)[0] == "ignored"
 
 
 # -- OffsetCommit
@@ -272,10 +272,10 @@ def test_commit_0_is_done(request_: OffsetCommit | Store) -> None:
 
 @pytest.mark.parametrize("code", [COORDINATOR_LOAD_IN_PROGRESS, *UNAVAILABLE])
 def test_commit_is_tried_again_before_the_partitions_are_given_up(code: int) -> None:
-    before = but(STABLE, rejoin=True, prepare=Prepare.COMMITTED)
+    before = evolve(STABLE, rejoin=True, prepare=Prepare.COMMITTED)
     assert told(commit_answer, before, Answer(COMMIT, code)) == (
         "retry",
-        but(STABLE, rejoin=True, dirty=True),
+        evolve(STABLE, rejoin=True, dirty=True),
     )
 
 
@@ -283,24 +283,24 @@ def test_commit_is_tried_again_before_the_partitions_are_given_up(code: int) -> 
 def test_a_commit_that_failed_for_good_is_not_sent_again_before_the_partitions_are_given_up(
     code: int,
 ) -> None:
-    before = but(STABLE, rejoin=True, prepare=Prepare.COMMITTED)
+    before = evolve(STABLE, rejoin=True, prepare=Prepare.COMMITTED)
     assert told(commit_answer, before, Answer(COMMIT, code)) == (
         "dropped",
-        but(before, dirty=True),
+        evolve(before, dirty=True),
     )
 
 
 def test_commit_82_stops_the_application_unless_the_generation_has_changed() -> None:
     answer = Answer(COMMIT, FENCED_INSTANCE_ID)
-    stopped = but(STABLE, failed=FENCED_INSTANCE_ID, dirty=True)
+    stopped = evolve(STABLE, failed=FENCED_INSTANCE_ID, dirty=True)
     assert told(commit_answer, STABLE, answer) == ("fatal", stopped)
-    assert told(commit_answer, but(STABLE, generation=3), answer)[0] == "dropped"
+    assert told(commit_answer, evolve(STABLE, generation=3), answer)[0] == "dropped"
 
 
 def test_commit_27_asks_to_join_again_and_resets_nothing() -> None:
     assert told(commit_answer, STABLE, Answer(COMMIT, REBALANCE_IN_PROGRESS)) == (
         "rebalancing",
-        but(STABLE, rejoin=True, dirty=True),
+        evolve(STABLE, rejoin=True, dirty=True),
     )
 
 
@@ -320,12 +320,14 @@ def test_commit_22_forgets_the_generation_and_25_the_id_too(code: int, id: int) 
 def test_commit_of_an_older_generation_refused_is_harmless_while_the_member_waits_for_its_join(
     code: int,
 ) -> None:
-    client = but(JOINING, generation=3)
+    client = evolve(JOINING, generation=3)
     assert told(commit_answer, client, Answer(COMMIT, code)) == ("ignored", client)
 
 
 @pytest.mark.parametrize(
-    "client", [but(SYNCING, generation=3), but(STABLE, generation=3)], ids=lambda c: str(c.state)
+    "client",
+    [evolve(SYNCING, generation=3), evolve(STABLE, generation=3)],
+    ids=lambda c: str(c.state),
 )
 @pytest.mark.parametrize("code", [ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID])
 def test_commit_of_an_older_generation_refused_later_resets_the_new_generation_too(
@@ -346,6 +348,6 @@ def test_leave_is_one_shot_whatever_the_answer(code: int) -> None:
 def test_a_reset_between_the_sync_answer_and_on_join_complete_drops_the_assignment_and_the_id() -> (
     None
 ):
-    granted = but(SYNCING, state=Member.STABLE, granted=1)
+    granted = evolve(SYNCING, state=Member.STABLE, granted=1)
     assert reset(granted, everything=False) == RESET
     assert reset(granted, everything=True).granted == NOTHING

@@ -10,7 +10,7 @@ import attrs
 import pytest
 from coordinator_driver import Group
 
-from groupcheck.model.engine import ScopeError, Spec, but, reference
+from groupcheck.model.engine import ScopeError, Spec, evolve, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.model.protocol.classic import rules
@@ -77,7 +77,7 @@ def end(group: Group, member: int = 0, committed: bool = True) -> str:
     """The marker arrives; what becomes of the offset."""
     at = group.see.at["txn", member]
     state = group.now.state
-    decided = but(state[at], decided=committed)
+    decided = evolve(state[at], decided=committed)
     group.now = group._world((), {}, (*state[:at], decided, *state[at + 1 :]))
     return group.fire("write_marker", member).labels[0].partition(":")[2]
 
@@ -203,7 +203,7 @@ def test_places_are_numbered_anew_in_their_order() -> None:
     kept, txns = ranked(some, (last, deleted, first))
     assert [txn.place for txn in txns] == [3, 0, 1]
     assert (kept.place, kept.top) == (2, 3)
-    before_all, _ = ranked(but(some, place=0), (last, deleted, first))
+    before_all, _ = ranked(evolve(some, place=0), (last, deleted, first))
     assert (before_all.place, before_all.top) == (0, 2)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import Spec, array, but, rule, urgent
+from groupcheck.model.engine import Spec, array, evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import client_faults as faulty
@@ -80,7 +80,7 @@ def outstanding(link: Link, wire: Wire) -> set[type]:
 
 def sent(link: Link, request: Request | None) -> Link:
     assert request is not None
-    return but(link, queue=(*link.queue, request))
+    return evolve(link, queue=(*link.queue, request))
 
 
 def cut_off(client: Client, link: Link, wire: Wire) -> Client:
@@ -88,7 +88,7 @@ def cut_off(client: Client, link: Link, wire: Wire) -> Client:
     uncommitted, and tries again.
     """
     if OffsetCommit in outstanding(link, wire):
-        client = but(
+        client = evolve(
             client,
             dirty=client.position >= 0,
             prepare=Prepare.NEEDED if client.prepare == Prepare.COMMITTED else client.prepare,
@@ -139,8 +139,8 @@ def send_join(client: Client, link: Link, wire: Wire, scope: Scope) -> Iterator[
 @rule
 def send_heartbeat(client: Client, link: Link, wire: Wire) -> Iterator[Any]:
     if not busy(client, link, wire, {Heartbeat}):
-        for after, way in member.send_heartbeat.call(but(client, rejoin=False), Link()):
-            yield but(after, rejoin=client.rejoin), sent(link, way.request), wire
+        for after, way in member.send_heartbeat.call(evolve(client, rejoin=False), Link()):
+            yield evolve(after, rejoin=client.rejoin), sent(link, way.request), wire
 
 
 @rule(when=lambda link: link.orphaned)
@@ -155,7 +155,7 @@ def request_timeout(client: Client, link: Link, wire: Wire) -> Iterator[Any]:
 def post(link: Link, wire: Wire) -> Iterator[tuple[Link, Wire]]:
     """The coordinator's answer is on its way."""
     assert link.answer is not None
-    yield but(link, answer=None), but(wire, answers=(*wire.answers, link.answer))
+    yield evolve(link, answer=None), evolve(wire, answers=(*wire.answers, link.answer))
 
 
 def _receives(original: Rule) -> Rule:
@@ -165,7 +165,7 @@ def _receives(original: Rule) -> Rule:
         link = Link(answer=wire.answers[0])
         assert original.guard is not None
         if original.guard.allows((), link):
-            rest = but(wire, answers=wire.answers[1:])
+            rest = evolve(wire, answers=wire.answers[1:])
             for *label, after, _ in original.call(
                 client, link, *([scope] if original.takes_scope else [])
             ):
@@ -248,7 +248,7 @@ def lose_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Iter
         if client.prepare == Prepare.COMMITTED and OffsetCommit in outstanding(link, wire):
             yield (
                 "commit",
-                but(after, prepare=Prepare.COMMITTED),
+                evolve(after, prepare=Prepare.COMMITTED),
                 *anew(link),
                 budget.spend("lose_request"),
             )
@@ -287,7 +287,7 @@ def late_commit(
 ) -> Iterator[Any]:
     if not busy(client, link, wire, {SyncGroup, OffsetCommit}):
         for after, way, left in faulty.late_commit.call(client, Link(), budget, scope):
-            yield after, but(link, queue=(*link.queue, way.request, *way.queue)), wire, left
+            yield after, evolve(link, queue=(*link.queue, way.request, *way.queue)), wire, left
 
 
 # -- fail-over: the members notice that their connections have ended

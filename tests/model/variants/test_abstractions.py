@@ -15,7 +15,7 @@ import variations
 from all_states import Space, explore_all
 from views import beliefs, fired, live_memories, memories
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.classic.rules import spec
@@ -174,7 +174,7 @@ def test_commits_of_what_is_committed_already_change_nothing(
         )
 
     def can_commit(member: Client) -> bool:
-        return client_can_commit(but(member, dirty=True))
+        return client_can_commit(evolve(member, dirty=True))
 
     client_can_commit = client.can_commit
     for module in (client, client_faults):

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from groupcheck.invariants.registry import for_families
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.reference import explore
 from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore
 from groupcheck.model.protocol.classic.group import Core
@@ -75,4 +75,4 @@ def test_the_offsets_of_a_group_that_is_not_loaded_are_not_swept() -> None:
     (sweep,) = (r for r in given.rules if r.name == "sweep")
     core, kept = Core(support=(0,)), OffsetStore(there=True)
     assert list(sweep.call(core, kept))
-    assert not list(sweep.call(but(core, loading=True), kept))
+    assert not list(sweep.call(evolve(core, loading=True), kept))

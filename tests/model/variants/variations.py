@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import Spec, array, but, rule, single
+from groupcheck.model.engine import Spec, array, evolve, rule, single
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.client import Client, Prepare, closed, send_commit
 from groupcheck.model.protocol.classic.client_faults import close, crash
@@ -58,13 +58,13 @@ def with_nothing_forgotten(scope: Scope) -> Spec:
     """
 
     def call(core: Core, budget: Budget) -> Outcomes:
-        yield core, but(budget, closing=False)
+        yield core, evolve(budget, closing=False)
 
     base = spec(scope)
     return rebuilt(
         base,
         [rewritten(close_books, call)],
-        core=single(but(base.slots["core"].initial, keeps=REMEMBERED)),
+        core=single(evolve(base.slots["core"].initial, keeps=REMEMBERED)),
     )
 
 
@@ -85,7 +85,7 @@ def with_a_leaking_flag(scope: Scope) -> Spec:
     def change(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any]:
         if label == "extended" or not before["core"].extended:
             return after
-        return {**after, "core": but(after["core"], extended=True)}
+        return {**after, "core": evolve(after["core"], extended=True)}
 
     base = spec(scope)
     return rebuilt(
@@ -106,10 +106,10 @@ def with_old_assignments_kept(scope: Scope) -> Spec:
     def change(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any]:
         old = before["seats"]
         kept = [
-            (id, but(s, share=old[id].share, claimed=old[id].claimed) if s.member else s)
+            (id, evolve(s, share=old[id].share, claimed=old[id].claimed) if s.member else s)
             for id, s in after["seats"]
         ]
-        return {**after, "seats": but(after["seats"], ids=tuple(kept))}
+        return {**after, "seats": evolve(after["seats"], ids=tuple(kept))}
 
     return rebuilt(spec(scope), [outcomes_changed(send_back, change)])
 
@@ -171,7 +171,7 @@ def with_all_partitions(scope: Scope) -> Spec:
         for p in range(scope.partition_count):
             if digit(position, p):
                 committed = plus(committed, p, digit(position, p) - 1 - digit(committed, p))
-        yield "forwards", reply(link, Answer(request)), but(offsets, committed=committed)
+        yield "forwards", reply(link, Answer(request)), evolve(offsets, committed=committed)
 
     def fetch(client: Client, offsets: Offsets, scope: Scope) -> Outcomes:
         for p in range(scope.partition_count):
@@ -181,7 +181,9 @@ def with_all_partitions(scope: Scope) -> Spec:
                 and client.prepare != Prepare.COMMITTED
             ):
                 yield (
-                    but(client, position=plus(client.position, p, digit(offsets.committed, p) + 1)),
+                    evolve(
+                        client, position=plus(client.position, p, digit(offsets.committed, p) + 1)
+                    ),
                     offsets,
                 )
 
@@ -193,8 +195,8 @@ def with_all_partitions(scope: Scope) -> Spec:
                 position = plus(client.position, p, 1)
                 gain = max(digit(position, p) - 1 - digit(offsets.processed, p), 0)
                 yield (
-                    but(client, position=position, dirty=True),
-                    but(offsets, processed=plus(offsets.processed, p, gain)),
+                    evolve(client, position=position, dirty=True),
+                    evolve(offsets, processed=plus(offsets.processed, p, gain)),
                 )
 
     rules = [

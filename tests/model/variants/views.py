@@ -8,7 +8,7 @@ from typing import Any
 
 from all_states import Space
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats, is_member
 from groupcheck.model.protocol.messages import NO_GENERATION
 
@@ -41,11 +41,11 @@ def memories(space: Space) -> set[tuple[Any, ...]]:
 
 def _alive(core: Core, seat: Seat) -> Seat:
     """A seat without what nobody will read in this phase, or only with certain faults."""
-    seat = but(seat, new=False, due=seat.due and core.phase != Phase.STABLE)
+    seat = evolve(seat, new=False, due=seat.due and core.phase != Phase.STABLE)
     if core.phase in (Phase.PREPARING, Phase.COMPLETING):
-        seat = but(seat, share=0)
+        seat = evolve(seat, share=0)
     return (
-        but(seat, claimed=NO_GENERATION)
+        evolve(seat, claimed=NO_GENERATION)
         if core.phase == Phase.PREPARING and not seat.join
         else seat
     )
@@ -57,9 +57,9 @@ def live_memories(space: Space) -> set[tuple[Any, ...]]:
     """
     found = set()
     for core, *seats in space.seen("core", "seats"):
-        bare = but(core, keeps=(), durable=(0, False, None), recorded=False, extended=False)
+        bare = evolve(core, keeps=(), durable=(0, False, None), recorded=False, extended=False)
         if core.phase == Phase.STABLE:
-            bare = but(bare, due=0, deadline=False)
+            bare = evolve(bare, due=0, deadline=False)
         found.add(
             renumbered(
                 bare,

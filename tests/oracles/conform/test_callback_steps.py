@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Prepare
 from groupcheck.model.protocol.link import Link
@@ -58,7 +58,7 @@ def running(given: tuple[Any, ...]) -> bool:
 
 
 def client(outcome: Any, **changed: Any) -> Any:
-    return tuple(but(x, **changed) if isinstance(x, Client) else x for x in outcome)
+    return tuple(evolve(x, **changed) if isinstance(x, Client) else x for x in outcome)
 
 
 def never(given: tuple[Any, ...], outcomes: list[Any]) -> list[Any]:
@@ -133,7 +133,7 @@ def test_whatever_else_happens_in_a_callback_is_noticed(rule: str) -> None:
     mine = next(r for r in rows.spec.rules if r.name == rule)
 
     def call(c: Client, *given: Any) -> Iterator[Any]:
-        free = but(c, prepare=Prepare.NEEDED) if c.prepare == Prepare.REVOKING else c
+        free = evolve(c, prepare=Prepare.NEEDED) if c.prepare == Prepare.REVOKING else c
         yield from mine.call(free, *given)
 
     wrong = CallbackSteps(CallbackRows(rows.scope, rebuilt(rows.spec, [rewritten(mine, call)])))

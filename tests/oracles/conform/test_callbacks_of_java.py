@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, OffsetCommit
@@ -60,7 +60,7 @@ def iter_growing(memories: dict[Memory, None]) -> Iterator[Memory]:
 
 def of_the_group(memory: Memory, given: Input) -> Client:
     """The member after its callback, by the group's rules."""
-    client = but(memory.client, prepare=Prepare.REVOKING, dirty=True)
+    client = evolve(memory.client, prepare=Prepare.REVOKING, dirty=True)
     if given.during == During.COMMITS:
         client = _answered(client, given.code)
         if client.prepare != Prepare.REVOKING:
@@ -73,8 +73,8 @@ def of_the_group(memory: Memory, given: Input) -> Client:
 
 def _answered(client: Client, code: int) -> Client:
     commit = OffsetCommit(client.id, client.generation, client.position)
-    link = but(Link(), answer=Answer(commit, code))
-    ((_, after, _),) = RULES["commit_answer"].call(but(client, dirty=False), link, SCOPE)
+    link = evolve(Link(), answer=Answer(commit, code))
+    ((_, after, _),) = RULES["commit_answer"].call(evolve(client, dirty=False), link, SCOPE)
     return after
 
 

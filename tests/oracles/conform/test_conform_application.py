@@ -9,7 +9,7 @@ from itertools import islice
 import attrs
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import NOTHING, Prepare
 from groupcheck.model.protocol.messages import NO_ID, LeaveGroup
 from groupcheck.oracles.conform.member.application import ApplicationRows
@@ -72,7 +72,7 @@ def after(**fields: object) -> Wrong:
 
     def wrong(m: Memory, o: Outcome) -> Outcome:
         assert o.after is not None
-        return attrs.evolve(o, after=but(o.after, client=but(o.after.client, **fields)))
+        return attrs.evolve(o, after=evolve(o.after, client=evolve(o.after.client, **fields)))
 
     return wrong
 
@@ -144,7 +144,7 @@ def _twice(m: Memory, o: Outcome) -> Outcome:
 
 def _known(o: Outcome) -> Outcome:
     assert o.after is not None
-    return attrs.evolve(o, after=but(o.after, known=True))
+    return attrs.evolve(o, after=evolve(o.after, known=True))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -153,7 +153,7 @@ def test_a_mistake_about_the_application_is_noticed(mistake: str, coordinator: D
 
 
 def test_rows_that_are_left_out_are_those_that_the_groups_model_has_no_memory_for() -> None:
-    interrupted = Memory(but(Memory().client, granted=1, owned=1, state=3), known=True)
+    interrupted = Memory(evolve(Memory().client, granted=1, owned=1, state=3), known=True)
     does = {given.does for given in rows().inputs(interrupted)}
     assert not does & {Does.FETCH, Does.PROCESS, Does.COMMIT}
     assert interrupted.client.granted != NOTHING

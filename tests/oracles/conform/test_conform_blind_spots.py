@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.model.engine import Rule, Spec, but
+from groupcheck.model.engine import Rule, Spec, evolve
 from groupcheck.model.protocol.classic import coordinator as asked
 from groupcheck.model.protocol.classic import failover, offsets, timers
 from groupcheck.model.protocol.transform import own, rebuilt, rewritten
@@ -52,7 +52,7 @@ def extends_without_a_reason(given: tuple[Any, ...], outcomes: Outcomes) -> Outc
 
 
 def never_adds(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
-    return [(label, but(o[0], extended=False), *o[1:]) for label, *o in outcomes]
+    return [(label, evolve(o[0], extended=False), *o[1:]) for label, *o in outcomes]
 
 
 def keeps_waiting(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
@@ -63,17 +63,17 @@ def keeps_waiting(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
 def forgets_who_waited(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
     """The connection stands, but nobody will ever be answered on it."""
     link = given[2]
-    return [(*o[:-1], but(link, orphaned=True) if link.parked else o[-1]) for o in outcomes]
+    return [(*o[:-1], evolve(link, orphaned=True) if link.parked else o[-1]) for o in outcomes]
 
 
 def still_waits(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
     """Whoever was forgotten waits on."""
-    return [(*o[:-1], but(o[-1], orphaned=False)) for o in outcomes]
+    return [(*o[:-1], evolve(o[-1], orphaned=False)) for o in outcomes]
 
 
 def forgets_all(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
     """Whoever waits is forgotten, also if somebody else's request was handled."""
-    return [(*o[:-1], but(o[-1], orphaned=True) if o[-1].parked else o[-1]) for o in outcomes]
+    return [(*o[:-1], evolve(o[-1], orphaned=True) if o[-1].parked else o[-1]) for o in outcomes]
 
 
 def leaves_five_minutes(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
@@ -81,20 +81,22 @@ def leaves_five_minutes(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
 
 
 def one_more(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
-    return [(label, link, but(o, committed=o.committed + 1)) for label, link, o in outcomes]
+    return [(label, link, evolve(o, committed=o.committed + 1)) for label, link, o in outcomes]
 
 
 def never_back(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
     most = given[1].committed
-    return [(label, link, but(o, committed=max(most, o.committed))) for label, link, o in outcomes]
+    return [
+        (label, link, evolve(o, committed=max(most, o.committed))) for label, link, o in outcomes
+    ]
 
 
 def no_claim(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
     """What a new member claims is not remembered."""
     wrong = []
     for label, core, seats, link in outcomes:
-        ids = [(id, but(s, claimed=-1) if label == "added" else s) for id, s in seats]
-        wrong.append((label, core, but(seats, ids=tuple(ids)), link))
+        ids = [(id, evolve(s, claimed=-1) if label == "added" else s) for id, s in seats]
+        wrong.append((label, core, evolve(seats, ids=tuple(ids)), link))
     return wrong
 
 
@@ -102,7 +104,7 @@ def of_nobody(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
     """A plan is asked for twice, and the second request is not told anything."""
     core, seats, link = given[:3]
     if core.appending and seats.leader == link.request.id:
-        return [("parked", core, seats, but(link, request=None))]
+        return [("parked", core, seats, evolve(link, request=None))]
     return outcomes
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas
 import pytest
 
-from groupcheck.model.engine import Spec, UserError, but
+from groupcheck.model.engine import Spec, UserError, evolve
 from groupcheck.model.mutations import mutation
 from groupcheck.model.protocol.classic.client import Calls, commit_answer, send_commit
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC
@@ -92,23 +92,23 @@ def changed(style: str, rule: Any, change: Any) -> Spec:
 
 def asked_again(before: Any, label: str, after: Any, scope: Any) -> Any:
     """commitAsync is sent again after an error that passes."""
-    return {**after, "client": but(after["client"], dirty=label == "retry")}
+    return {**after, "client": evolve(after["client"], dirty=label == "retry")}
 
 
 def thrown_at_once(before: Any, label: str, after: Any, scope: Any) -> Any:
     """commitSync throws an error that passes."""
     threw = after["client"].calls == Calls.COMMIT_SYNC
-    return {**after, "client": but(after["client"], calls=Calls.THREW)} if threw else after
+    return {**after, "client": evolve(after["client"], calls=Calls.THREW)} if threw else after
 
 
 def forgotten(before: Any, label: str, after: Any, scope: Any) -> Any:
     """A commit in poll is not tried again."""
-    return {**after, "client": but(after["client"], dirty=False)}
+    return {**after, "client": evolve(after["client"], dirty=False)}
 
 
 def told_to_nobody(before: Any, label: str, after: Any, scope: Any) -> Any:
     """Commits go out with the generation before."""
-    return {**after, "client": but(after["client"], generation=0)}
+    return {**after, "client": evolve(after["client"], generation=0)}
 
 
 MISTAKES = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.codes import NONE
@@ -187,7 +187,7 @@ def with_client(rule: Rule, label: str, change: Callable[[Any, Any], dict[str, A
         if fired != label:
             return after
         told = change(before["client"], after["client"])
-        return {**after, "client": but(after["client"], **told)}
+        return {**after, "client": evolve(after["client"], **told)}
 
     return with_rule(rule, changed)
 
@@ -199,7 +199,7 @@ def claiming(**fields: Any) -> Rows:
         link = after["link"]
         if fired != "sent":
             return after
-        return {**after, "link": but(link, request=but(link.request, **fields))}
+        return {**after, "link": evolve(link, request=evolve(link.request, **fields))}
 
     return with_rule(members.send_join, changed)
 

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.model.engine import UserError, but
+from groupcheck.model.engine import UserError, evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.protocol.classic import client as members
@@ -184,7 +184,7 @@ def with_client(rule: Rule, label: str, **fields: Any) -> Rows:
     """Where this outcome of the rule fires, the member's fields become these."""
 
     def change(before: dict[str, Any], fired: str, after: dict[str, Any]) -> dict[str, Any]:
-        return {**after, "client": but(after["client"], **fields)} if fired == label else after
+        return {**after, "client": evolve(after["client"], **fields)} if fired == label else after
 
     return changed(rule, change)
 
@@ -197,7 +197,7 @@ def with_request(rule: Rule, label: str, **fields: Any) -> Rows:
             return after
         link: Link = after["link"]
         assert link.request is not None
-        return {**after, "link": but(link, request=but(link.request, **fields))}
+        return {**after, "link": evolve(link, request=evolve(link.request, **fields))}
 
     return changed(rule, change)
 
@@ -214,7 +214,7 @@ def relabelled(rule: Rule, label: str, other: str) -> Rows:
         client, link = args[0], args[1]
         for fired, after, left, *more in rule.call(*args):
             if fired == label:
-                yield other, client, but(link, answer=None), *more
+                yield other, client, evolve(link, answer=None), *more
             else:
                 yield fired, after, left, *more
 
@@ -228,7 +228,7 @@ def allowing(rule: Rule, label: str, **fields: Any) -> Rows:
         for outcome in rule.call(*args):
             yield outcome
             if outcome[0] == label:
-                yield label, but(outcome[1], **fields), *outcome[2:]
+                yield label, evolve(outcome[1], **fields), *outcome[2:]
 
     return with_rules(rewritten(rule, call))
 
@@ -238,7 +238,7 @@ def kept(rule: Rule, label: str, name: str) -> Rows:
 
     def change(before: dict[str, Any], fired: str, after: dict[str, Any]) -> dict[str, Any]:
         value = getattr(before["client"], name)
-        now = but(after["client"], **{name: value})
+        now = evolve(after["client"], **{name: value})
         return {**after, "client": now} if fired == label else after
 
     return changed(rule, change)
@@ -246,7 +246,7 @@ def kept(rule: Rule, label: str, name: str) -> Rows:
 
 def _another_code(before: dict[str, Any], fired: str, after: dict[str, Any]) -> dict[str, Any]:
     client = after["client"]
-    return {**after, "client": but(client, failed=81)} if client.failed == 30 else after
+    return {**after, "client": evolve(client, failed=81)} if client.failed == 30 else after
 
 
 MISTAKES = {

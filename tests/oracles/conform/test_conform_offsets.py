@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.features.full_offsets.admin import delete_offsets
@@ -77,7 +77,7 @@ def brings_back(delete_offsets: Rule) -> Rule:
 
     def change(before: Any, label: str, after: Any, scope: Any) -> dict[str, Any]:
         logged = before["offsets"].logged
-        return {**after, "offsets": but(after["offsets"], logged=logged)}
+        return {**after, "offsets": evolve(after["offsets"], logged=logged)}
 
     return extended(delete_offsets, change)
 
@@ -89,7 +89,7 @@ def settles(fail_over: Rule) -> Rule:
         core = before["core"]
         if core.phase != Phase.EMPTY or before["offsets"].logged < 0:
             return {**after}
-        return {**after, "core": but(after["core"], generation=core.generation)}
+        return {**after, "core": evolve(after["core"], generation=core.generation)}
 
     return extended(fail_over, change)
 
@@ -160,7 +160,7 @@ def alone(txn_offset_commit: Rule) -> Rule:
 
     def change(before: Any, label: str, after: Any, scope: Any) -> dict[str, Any]:
         pending = min(after["offsets"].pending, 1)
-        return {**after, "offsets": but(after["offsets"], pending=pending)}
+        return {**after, "offsets": evolve(after["offsets"], pending=pending)}
 
     return extended(txn_offset_commit, change)
 
@@ -170,7 +170,7 @@ def in_order(write_marker: Rule) -> Rule:
 
     def change(before: Any, label: str, after: Any, scope: Any) -> dict[str, Any]:
         offset = before["txn"].offset if before["txn"].decided else before["offsets"].committed
-        return {**after, "offsets": but(after["offsets"], committed=offset, logged=offset)}
+        return {**after, "offsets": evolve(after["offsets"], committed=offset, logged=offset)}
 
     return extended(write_marker, change)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
@@ -50,11 +50,13 @@ def never(given: tuple[Any, ...], outcomes: list[Any]) -> list[Any]:
 
 
 def clean(given: tuple[Any, ...], outcomes: list[Any]) -> list[Any]:
-    return [tuple(but(x, dirty=False) if isinstance(x, Client) else x for x in o) for o in outcomes]
+    return [
+        tuple(evolve(x, dirty=False) if isinstance(x, Client) else x for x in o) for o in outcomes
+    ]
 
 
 def late_too(given: tuple[Any, ...], outcomes: list[Any]) -> list[Any]:
-    return [tuple(but(x, late=None) if isinstance(x, Link) else x for x in o) for o in outcomes]
+    return [tuple(evolve(x, late=None) if isinstance(x, Link) else x for x in o) for o in outcomes]
 
 
 def free(given: tuple[Any, ...], outcomes: list[Any]) -> list[Any]:
@@ -66,7 +68,7 @@ def told(given: tuple[Any, ...], outcomes: list[Any]) -> list[Any]:
     """Whoever is not STABLE is told to rejoin, too."""
 
     def one(x: Any) -> Any:
-        return but(x, rejoin=True) if isinstance(x, Client) and x.state != Member.STABLE else x
+        return evolve(x, rejoin=True) if isinstance(x, Client) and x.state != Member.STABLE else x
 
     return [tuple(map(one, o)) for o in outcomes]
 
@@ -75,7 +77,7 @@ def without_id(given: tuple[Any, ...], outcomes: list[Any]) -> list[Any]:
     def one(x: Any) -> Any:
         if not isinstance(x, Link) or x.request is None:
             return x
-        return but(x, request=but(x.request, id=NO_ID))
+        return evolve(x, request=evolve(x.request, id=NO_ID))
 
     return [tuple(map(one, o)) for o in outcomes]
 
@@ -112,7 +114,7 @@ def test_a_mistake_that_only_the_groups_model_shows_is_noticed(name: str) -> Non
 def test_a_request_beside_one_that_waits_is_noticed(rule: Rule) -> None:
     def call(client: Client, link: Link, *others: Any) -> Iterator[Any]:
         for outcome in rule.call(client, Link(), *others):
-            yield *outcome[:-1], but(link, request=outcome[-1].request)
+            yield *outcome[:-1], evolve(link, request=outcome[-1].request)
 
     found = steps(rewritten(rule, call)).run(1)
     assert found and "has no row" in found[0].what

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET
 from groupcheck.model.protocol.classic.features.full_offsets.members import fetch_answer
 from groupcheck.model.protocol.classic.offsets import fetch_offset
@@ -103,15 +103,15 @@ def told(change: Callable[[str, Any], Any]) -> Callable[[FullOffsetRows], FullOf
 
 
 def starts_at_the_end(label: str, client: Any) -> Any:
-    return but(client, position=1) if label.endswith("reset") else client
+    return evolve(client, position=1) if label.endswith("reset") else client
 
 
 def takes_unstable(label: str, client: Any) -> Any:
-    return but(client, position=0) if label.endswith("unstable") else client
+    return evolve(client, position=0) if label.endswith("unstable") else client
 
 
 def goes_on(label: str, client: Any) -> Any:
-    return but(client, failed=NONE) if label.endswith("stopped") else client
+    return evolve(client, failed=NONE) if label.endswith("stopped") else client
 
 
 @pytest.mark.parametrize(

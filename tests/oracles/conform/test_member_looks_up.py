@@ -17,7 +17,7 @@ from java_situations import (
     READ,
 )
 
-from groupcheck.model.engine import UserError, but
+from groupcheck.model.engine import UserError, evolve
 from groupcheck.model.protocol.classic.client import (
     Client,
     Member,
@@ -191,6 +191,6 @@ def test_it_sends_no_leave_group_if_it_closes_meanwhile(coordinator: Driver) -> 
 def test_a_sync_group_is_given_up_without_a_connection() -> None:
     """A commit behind JoinGroup may be answered 16 before SyncGroup is sent."""
     client = Client(Member.COMPLETING, 1, 0)
-    syncs = but(client, prepare=Prepare.SYNC)
+    syncs = evolve(client, prepare=Prepare.SYNC)
     ((after, link),) = rules()["send_sync"].call(syncs, Link(seeks=True))
     assert link == Link(seeks=True) and after.prepare == Prepare.DONE

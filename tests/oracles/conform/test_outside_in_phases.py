@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.features.full_offsets import admin, transactions
 from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET
@@ -97,12 +97,14 @@ REMEMBERS = other_broker.remembered
 
 def without_offsets(memory: Memory) -> Memory:
     known = REMEMBERS(memory)
-    return attrs.evolve(known, kept=known.kept and but(known.kept, committed=NO_OFFSET, pending=0))
+    return attrs.evolve(
+        known, kept=known.kept and evolve(known.kept, committed=NO_OFFSET, pending=0)
+    )
 
 
 def without_the_other_group(memory: Memory) -> Memory:
     known = REMEMBERS(memory)
-    return attrs.evolve(known, kept=known.kept and but(known.kept, other=False))
+    return attrs.evolve(known, kept=known.kept and evolve(known.kept, other=False))
 
 
 @pytest.mark.parametrize("remembers", [without_offsets, without_the_other_group])

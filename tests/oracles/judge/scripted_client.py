@@ -182,7 +182,11 @@ class Client:
             share = frozenset(every if "plans-twice" in MISTAKES else every[rank :: len(members)])
             plan.append({"memberId": member, "assignment": share_bytes(share)})
         values = self.mine() | {"generationId": self.generation, "assignments": plan}
+        began = time.monotonic()
         told = self.ask("SyncGroup", values)
+        if "forgets-its-join" in MISTAKES and time.monotonic() - began > 1:
+            while not self.stopped(0.1):
+                self.look()
         if told["errorCode"]:
             self.failed(told["errorCode"])
             return False

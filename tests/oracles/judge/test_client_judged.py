@@ -40,6 +40,7 @@ LOADS = Target(FOLLOWS, Move("OffsetCommit", first=(Step.MOVE,), code=14), ((),)
 FORBIDDEN = Target(FOLLOWS, Move("JoinGroup", first=(Step.ROUND,), code=30, put=True))
 GROWS = Target(LEADS, Move("JoinGroup", first=(Step.GROW,)), ((),))
 GROWS_LATE = Target(LEADS, Move("SyncGroup", first=(Step.SLOW, Step.ROUND, Step.GROW)), ((),))
+ANSWERED_LATE = Target(FOLLOWS, Move("SyncGroup", first=(Step.ROUND,)), ((Step.DELAY,),))
 MOVES = Target(FOLLOWS, Move("OffsetFetch", first=(Step.EXPIRE,), code=16), ((Step.MOVE,),))
 # Mistake -> where it shows, and the rules that it breaks.
 QUICK = {
@@ -62,6 +63,7 @@ SLOW = {
     "never-leaves": (ROUND, {"leaves_on_close"}),
     "ignores-new-partitions": (GROWS, {"plans_for_all"}),
     "forgets-a-change": (GROWS_LATE, {"plans_for_all"}),
+    "forgets-its-join": (ANSWERED_LATE, {"reads_its_share", "keeps_its_session"}),
     "skips-after-an-error": (MOVES, {"begins_where_committed"}),
 }
 

@@ -205,6 +205,11 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
         ("it fetches t-1 when its share is t-0", shrunk().wait(0.9).fetch(SECOND)),
         ("after its JoinGroup, before its SyncGroup", Run().member().join().wait(1).fetch(FIRST)),
     ],
+    "reads_its_share": [
+        ("nothing of t-0, t-1 3.0 s after it was given that", Run().member().wait(3).beat()),
+        ("nothing of t-1 3.0 s after", Run().member().fetch(FIRST).wait(3).beat()),
+        ("nothing of t-0, t-1 4.0 s after", Run().member().wait(1).offsets().wait(3).beat()),
+    ],
     "delivers_its_share": [
         ("records of t-1 when its share is t-0", shrunk().wait(1.5).delivered(1)),
     ],
@@ -346,6 +351,12 @@ KEEPS: dict[str, list[Run]] = {
         Run("cooperative-sticky").member().join().wait(1).fetch(BOTH),
         shrunk().wait(0.9).fetch(FIRST),
     ],
+    "reads_its_share": [
+        Run().member().wait(2).fetch(FIRST).fetch(SECOND).wait(9).beat(),
+        # It connects again, and asks where to begin; and it has to join again.
+        Run().member().wait(2).event(Closed, 2, 2, True).wait(2).offsets().wait(2).fetch(BOTH),
+        shrunk().fetch(FIRST).beat(27, 2).wait(9).beat(27, 2),
+    ],
     "delivers_its_share": [shrunk().wait(0.9).delivered(1), shrunk().wait(1.5).delivered(0)],
     "delivers_between_callbacks": [
         Run().say(said.Assigned(FIRST)).say(said.Assigned(SECOND)).delivered(0).delivered(1),
@@ -453,36 +464,6 @@ def test_a_member_that_looks_for_its_coordinator_need_not_leave(first: bool) -> 
 def test_a_static_member_that_leaves_breaks_its_rule() -> None:
     run = leave(Run(static=True).member().event(Stopping)).event(Ended, 0)
     assert "it has an instance id" in run.cases("leaves_on_close")[0]
-
-
-def test_rules_take_time_that_grows_with_the_run_and_not_with_its_square() -> None:
-    """Counts the looks at events."""
-    looks = []
-    for length in (200, 400):
-        run = Run().member()
-        for _ in range(length):
-            run.wait(0.01).beat().fetch(BOTH).commit(BOTH)
-        record = Record(tuple(run.events), {"t": 2}, 3000, 2000)
-        counting = Counting(seen(record).events)
-        for rule in RULES:
-            list(rule.judge(type(seen(record))(record, counting)))
-        looks.append(counting.looks)
-    assert looks[1] < 2.2 * looks[0]
-
-
-class Counting(tuple[Any, ...]):
-    """A sequence that counts how often it gives an element."""
-
-    looks = 0
-
-    def __iter__(self) -> Any:
-        for one in super().__iter__():
-            self.looks += 1
-            yield one
-
-    def __getitem__(self, at: Any) -> Any:
-        self.looks += 1
-        return super().__getitem__(at)
 
 
 def test_a_member_that_does_not_know_its_coordinator_need_not_leave() -> None:

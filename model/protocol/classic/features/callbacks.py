@@ -34,7 +34,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but, rule
+from groupcheck.model.engine import Spec, evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults
@@ -116,7 +116,7 @@ def callbacks(spec: Spec) -> Spec:
 def call_back(client: Client, link: Link, scope: Scope) -> Iterator[tuple[Client, Link]]:
     """onJoinPrepare of an eager member calls onPartitionsRevoked, behind its own commit."""
     if wants_to_join(client) and link.idle and _calls_back(client, scope):
-        yield but(client, prepare=Prepare.REVOKING), link
+        yield evolve(client, prepare=Prepare.REVOKING), link
 
 
 def _calls_back(client: Client, scope: Scope) -> bool:
@@ -142,8 +142,8 @@ def _revoking_first(before: Values, label: str, after: Values) -> Mapping[str, A
     if not done or not was.owned & ~now.owned:
         return after
     rejoin = was.rejoin and was.state == Member.STABLE  # what was told since SyncGroup was answered
-    revokes = but(was, state=Member.STABLE, rejoin=rejoin, granted=now.owned)
-    return {**after, "client": but(revokes, prepare=Prepare.REVOKING)}
+    revokes = evolve(was, state=Member.STABLE, rejoin=rejoin, granted=now.owned)
+    return {**after, "client": evolve(revokes, prepare=Prepare.REVOKING)}
 
 
 # -- while it runs
@@ -158,8 +158,8 @@ def _still_running(before: Values, label: str, after: Values) -> Mapping[str, An
         return after
     if label == "refused":
         unknown = before["link"].answer.code == UNKNOWN_MEMBER_ID
-        now = reset(but(was, granted=NOTHING), unknown)
-    return {**after, "client": but(now, prepare=Prepare.REVOKING)}
+        now = reset(evolve(was, granted=NOTHING), unknown)
+    return {**after, "client": evolve(now, prepare=Prepare.REVOKING)}
 
 
 def _only_between_callbacks(before: Values, label: str, after: Values) -> Mapping[str, Any] | None:
@@ -179,7 +179,7 @@ def callback_runs(client: Client, link: Link, scope: Scope) -> Iterator[tuple[st
         yield "committed", after, send(link, commit)
     ended = _ended(client, scope)
     if client.failed:  # the same poll joins, and the next one throws
-        _, join = joining(but(ended, failed=NONE), scope)
+        _, join = joining(evolve(ended, failed=NONE), scope)
         yield "returned", ended, send_into_the_void(link, join)
         yield "threw", ended, link
     elif ended.prepare == Prepare.DONE:  # onJoinPrepare: JoinGroup follows, unless it threw
@@ -198,10 +198,10 @@ def _ended(client: Client, scope: Scope) -> Client:
     everything: its next onJoinPrepare follows before it fetches.
     """
     if client.state != Member.STABLE:
-        return but(give_up(client), granted=NOTHING, prepare=Prepare.NEEDED)
+        return evolve(give_up(client), granted=NOTHING, prepare=Prepare.NEEDED)
     if client.granted != NOTHING:
-        return install(but(client, prepare=Prepare.NEEDED), scope)
-    return but(give_up(client), prepare=Prepare.DONE)
+        return install(evolve(client, prepare=Prepare.NEEDED), scope)
+    return evolve(give_up(client), prepare=Prepare.DONE)
 
 
 def _committed(before: Values, label: str, after: Values, scope: Scope) -> Values:
@@ -248,7 +248,7 @@ def _keeps(rule: Rule) -> Rule:
         for label, after, there, *more in rule.call(client, link, *others):
             yield label, after, there, *more
             if label == "returned":
-                kept = but(after, owned=after.owned | client.owned)
+                kept = evolve(after, owned=after.owned | client.owned)
                 yield "threw", kept, there, *more
 
     return rewritten(rule, call)
@@ -259,7 +259,7 @@ def _joins_first(rule: Rule) -> Rule:
         yield from rule.call(client, link, *others)
         if client.prepare == Prepare.REVOKING and client.state == Member.STABLE and link.idle:
             join = JoinGroup(client.id, client.generation, owned=client.owned)
-            joins = but(client, state=Member.PREPARING, rejoin=False)
+            joins = evolve(client, state=Member.PREPARING, rejoin=False)
             yield "sent", joins, send(link, join), *others[: len(rule.slots) - 2]
 
     return rewritten(rule, call)

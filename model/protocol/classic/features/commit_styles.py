@@ -41,7 +41,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import Spec, but, rule
+from groupcheck.model.engine import Spec, evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults, offsets
@@ -172,17 +172,17 @@ def processed(before: Values, label: str, after: Values, scope: Scope) -> Values
     """The application commits the record by hand. Outside a generation that fails at once."""
     now = after["client"]
     if now.state == Member.STABLE:
-        return {**after, "client": but(now, calls=Calls.NOTHING)}
+        return {**after, "client": evolve(now, calls=Calls.NOTHING)}
     if scope.commit_style == SYNC:
-        return {**after, "client": but(now, calls=Calls.THREW)}
-    return {**after, "client": but(now, dirty=False)}
+        return {**after, "client": evolve(now, calls=Calls.THREW)}
+    return {**after, "client": evolve(now, dirty=False)}
 
 
 def send_commit_async(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
     """The application calls commitAsync. The coordinator reads the commit in a later step."""
     if can_commit(client) and link.parked is None:
         after, request = committing(client)
-        yield after, but(link, queue=(*link.queue, request))
+        yield after, evolve(link, queue=(*link.queue, request))
 
 
 # -- what becomes of a commit
@@ -194,11 +194,11 @@ def answered(before: Values, label: str, after: Values, scope: Scope) -> Values:
     """
     was, now = before["client"], after["client"]
     if was.calls == Calls.CLOSE:
-        now = but(now, dirty=now.dirty and label == "retry")
+        now = evolve(now, dirty=now.dirty and label == "retry")
     elif scope.commit_style == ASYNC:
-        now = but(now, dirty=was.dirty)
+        now = evolve(now, dirty=was.dirty)
     elif scope.commit_style == SYNC and now.dirty:
-        now = but(now, calls=Calls.COMMIT_SYNC if label == "retry" else Calls.THREW)
+        now = evolve(now, calls=Calls.COMMIT_SYNC if label == "retry" else Calls.THREW)
     return {**after, "client": now}
 
 
@@ -223,7 +223,7 @@ def _lost(scope: Scope, was: Client, after: Values) -> Mapping[str, Any] | None:
     if was.calls == Calls.CLOSE:
         return None
     if scope.commit_style == SYNC:
-        return {**after, "client": but(was, calls=Calls.COMMIT_SYNC)}
+        return {**after, "client": evolve(was, calls=Calls.COMMIT_SYNC)}
     if scope.commit_style == ASYNC:
         return {**after, "client": committing(was)[0]}
     first = wants_to_join(was) and must_commit_first(was, scope)
@@ -250,7 +250,7 @@ def commit_throws(client: Client, scope: Scope) -> Iterator[Client]:
     sends nothing.
     """
     if is_thrown_at(client, scope):
-        yield but(client, calls=Calls.THREW)
+        yield evolve(client, calls=Calls.THREW)
 
 
 def _in_callback(before: Values, label: str, after: Values) -> Mapping[str, Any] | None:
@@ -271,7 +271,7 @@ def committing_first(close: Rule) -> Rule:
         client, link, budget, *others = given[len(close.takes) :][: len(close.slots)]
         if commits_in_close(client) and not waits(client) and link.idle:
             after, commit = committing(client)
-            closing = but(after, calls=Calls.CLOSE)
+            closing = evolve(after, calls=Calls.CLOSE)
             yield "committed_first", closing, send(link, commit), budget.spend("close"), *others
         else:
             yield from close.call(*given)
@@ -300,7 +300,7 @@ def leave(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     """The member that closes has committed, or sends its commit again, and leaves."""
     if client.dirty and client.state == Member.STABLE and link.idle:
         after, commit = committing(client)
-        yield "again", but(after, calls=Calls.CLOSE), send(link, commit), budget
+        yield "again", evolve(after, calls=Calls.CLOSE), send(link, commit), budget
     elif client.id == NO_ID:
         yield "unheard", Client(), Link(late=link.late), budget
     else:

@@ -40,7 +40,7 @@ from typing import Any, ClassVar
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, walks
 from groupcheck.model.protocol.classic.assignment import Claims
@@ -89,8 +89,8 @@ def kept(before: Client, after: Client, watched: int) -> Client:
     fetched the committed offset of what is new.
     """
     if (before.owned & after.owned) >> watched & 1:
-        return but(after, position=before.position, dirty=before.dirty, calls=before.calls)
-    return but(after, position=-1, dirty=False, calls=Calls.NOTHING)
+        return evolve(after, position=before.position, dirty=before.dirty, calls=before.calls)
+    return evolve(after, position=-1, dirty=False, calls=Calls.NOTHING)
 
 
 def revoking(original: Rule) -> Rule:
@@ -106,9 +106,9 @@ def revoking(original: Rule) -> Rule:
             sent = getattr(link, place)
             if isinstance(sent, JoinGroup) and getattr(before["link"], place) is None:
                 left = sent.owned & scope.partitions_of(s.topics)
-                link = but(link, **{place: but(sent, owned=left)})
+                link = evolve(link, **{place: evolve(sent, owned=left)})
                 if left != mine.owned:
-                    mine = kept(mine, but(mine, owned=left), s.watched)
+                    mine = kept(mine, evolve(mine, owned=left), s.watched)
         return {**after, "client": mine, "link": link}
 
     return extended(original, change)
@@ -135,7 +135,7 @@ def cooperative_topics(spec: Spec) -> Spec:
     initial = []
     for given in spec.initial:
         p = given.get("offsets", spec.slots["offsets"].initial).watched
-        watching = tuple([but(s, watched=p) for s in given["subscription"]])
+        watching = tuple([evolve(s, watched=p) for s in given["subscription"]])
         initial.append({**given, "subscription": watching})
     return attrs.evolve(rebuilt(spec, rules), initial=initial)
 
@@ -153,8 +153,8 @@ def _revokes_nothing(usual: Rule) -> Rule:
         was, now, sent = before["client"], after["client"], after["link"].request
         if label != "sent" or was.generation == NO_GENERATION:
             return after
-        link = but(after["link"], request=but(sent, owned=was.owned))
-        return {**after, "client": but(now, owned=was.owned), "link": link}
+        link = evolve(after["link"], request=evolve(sent, owned=was.owned))
+        return {**after, "client": evolve(now, owned=was.owned), "link": link}
 
     return extended(usual, change)
 
@@ -164,8 +164,8 @@ def _plans_what_is_claimed(usual: Rule) -> Rule:
         if isinstance(walk.errand, Claims):
             claimed = reduce(or_, (owned for _, owned, _ in walk.errand.claims), 0)
             if claimed:
-                plan = but(walk.errand.plan, free=walk.errand.plan.free & claimed)
-                walk = but(walk, errand=but(walk.errand, plan=plan))
+                plan = evolve(walk.errand.plan, free=walk.errand.plan.free & claimed)
+                walk = evolve(walk, errand=evolve(walk.errand, plan=plan))
         yield from usual.call(core, walk, scope)
 
     return rewritten(usual, call)

@@ -57,7 +57,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but, rule, urgent
+from groupcheck.model.engine import Spec, evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults, dead_values, failover
 from groupcheck.model.protocol.classic.features.find_coordinator import find_coordinator_first
@@ -134,7 +134,7 @@ class Unload(Errand):
 
 def moves(core: Core, way: Way) -> Core:
     """Begin: the group is in no coordinator's memory; the next one will load it."""
-    return but(core, loading=True, errands=(Unload(way=way),))
+    return evolve(core, loading=True, errands=(Unload(way=way),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Unload))
@@ -145,22 +145,22 @@ def unload(
     is no longer the coordinator keeps its memory, and what waits goes on waiting.
     """
     way, after = walk.errand.way, walk.passed(walk.errand, scope)
-    forgotten = but(seats, ids=(), leader=None)
+    forgotten = evolve(seats, ids=(), leader=None)
     if way == Way.UNNOTICED:
-        yield after, forgotten, but(link, late=None, stale=True), remembered(seats)
+        yield after, forgotten, evolve(link, late=None, stale=True), remembered(seats)
     elif way == Way.LEARNED:
         yield after, seats, sent_away(link) if link.stale else link, NOBODY
     elif way == Way.REGAINED:
         yield after, forgotten, sent_away(link), NOBODY
     else:
-        yield after, forgotten, but(sent_away(link), late=None, stale=True), NOBODY
+        yield after, forgotten, evolve(sent_away(link), late=None, stale=True), NOBODY
 
 
 def sent_away(link: Link) -> Link:
     """Answers 16 to a request that waits."""
     if link.parked is None or link.orphaned:
         return link
-    return but(link, parked=None, answer=Answer(link.parked, NOT_COORDINATOR))
+    return evolve(link, parked=None, answer=Answer(link.parked, NOT_COORDINATOR))
 
 
 @cache
@@ -201,7 +201,7 @@ def in_phases(usual: Rule, *ways: Way) -> Rule:
         for outcome in usual.call(*values, *((scope,) if usual.takes_scope else ())):
             after = dict(zip(usual.slots, outcome, strict=True))
             for way in ways or (Way.RESIGNED,):
-                moved = {**after, "core": moves(but(after["core"], errands=()), way)}
+                moved = {**after, "core": moves(evolve(after["core"], errands=()), way)}
                 left = zombie if way == Way.UNNOTICED else [None] * len(zombie)
                 yield (*((str(way),) if labels else ()), *moved.values(), *left)
 
@@ -212,7 +212,7 @@ def in_phases(usual: Rule, *ways: Way) -> Rule:
 @rule(when=lambda former: former is not None)
 def former_learns(core: Core, former: Core | None) -> Iterator[tuple[Core, Core | None]]:
     """The former coordinator learns that it no longer is one, and unloads the group."""
-    yield but(core, errands=(Unload(way=Way.LEARNED),)), None
+    yield evolve(core, errands=(Unload(way=Way.LEARNED),)), None
 
 
 @cache
@@ -230,7 +230,7 @@ def load_group(core: Core) -> Iterator[Core]:
     """The new coordinator has read the log: the members of the last group record are there, each
     with a full session timer.
     """
-    yield failover.loads(but(core, loading=False))
+    yield failover.loads(evolve(core, loading=False))
 
 
 @cache

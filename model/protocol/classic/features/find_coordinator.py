@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from groupcheck.model.engine import Spec, but, rule, urgent
+from groupcheck.model.engine import Spec, evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.classic.features.full_offsets.members import fetch_answer, txn_answer
@@ -78,8 +78,8 @@ def find_coordinator(former: Core | None, link: Link) -> Iterator[tuple[str, Cor
     """The member asks a broker for the coordinator, and connects to the one that it is told."""
     yield "unavailable", former, link
     if former is not None:
-        yield "former", former, but(link, seeks=False, stale=True)
-    yield "found", former, but(link, seeks=False, stale=False)
+        yield "former", former, evolve(link, seeks=False, stale=True)
+    yield "found", former, evolve(link, seeks=False, stale=False)
 
 
 @urgent(when=lambda link: link.seeks)
@@ -88,9 +88,9 @@ def connect(
 ) -> Iterator[tuple[Core, Core | None, Link]]:
     """Every broker knows the coordinator: the member finds it in the step in which it looks."""
     if not core.loading and former is None:
-        yield core, former, but(link, seeks=False, stale=False)
+        yield core, former, evolve(link, seeks=False, stale=False)
     elif link.stale and link.request is None:  # it was sent over the connection that is gone
-        yield core, former, but(link, stale=False)
+        yield core, former, evolve(link, stale=False)
 
 
 LOOKING_UP = frozenset({find_coordinator.name, connect.name})
@@ -133,7 +133,7 @@ def _broken(before: Values, label: str, after: Values) -> Values:
     """
     link: Link = after["link"]
     there = link.parked is not None or link.queue or (link.request is not None and link.live)
-    return after if there else {**after, "link": but(link, seeks=True)}
+    return after if there else {**after, "link": evolve(link, seeks=True)}
 
 
 def _falls_silent(before: Values, label: str, after: Values) -> Values:
@@ -151,7 +151,7 @@ def retrying(usual: Rule) -> Rule:
         values = dict(zip(usual.slots, given))
         link: Link = values["link"]
         if link.answer is not None and link.answer.code in client.RETRIABLE:
-            yield ("retry", *{**values, "link": but(link, answer=None)}.values())
+            yield ("retry", *{**values, "link": evolve(link, answer=None)}.values())
         else:
             yield from usual.call(*given)
 

@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import ScopeError, Spec, but
+from groupcheck.model.engine import ScopeError, Spec, evolve
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol import faults
 from groupcheck.model.protocol.bounds import between, bound
@@ -142,8 +142,10 @@ join_group = takeover.joining(coordinator.join_group)
 def _nobody_is_removed(
     walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[tuple[Walk[Complete], Seats, Link]]:
-    for after, known, told in rounds.answer_joins.call(walk, but(seats, static=True), link, scope):
-        yield after, but(known, static=seats.static), told
+    for after, known, told in rounds.answer_joins.call(
+        walk, evolve(seats, static=True), link, scope
+    ):
+        yield after, evolve(known, static=seats.static), told
 
 
 @seeded(rounds.dismiss_absent)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but, single
+from groupcheck.model.engine import Spec, evolve, single
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound
 from groupcheck.model.protocol.classic import client as member
@@ -89,7 +89,7 @@ def _counting(rule: Rule) -> Widened:
         rounds: Rounds = before["rounds"]
         if rule.name != walks.end_walk.name:
             changed = labels is None or label in labels
-            return {**after, "rounds": but(rounds, changed=True)} if changed else after
+            return {**after, "rounds": evolve(rounds, changed=True)} if changed else after
         if not isinstance(before["walk"].errand, Complete):
             return after
         more = 0 if rounds.changed else min(rounds.more + 1, MOST)
@@ -134,7 +134,7 @@ def _always_joins_again(rule: Rule) -> Rule:
     def call(*given: Any) -> Iterator[Any]:
         for label, client, *rest in rule.call(*given):
             again = label == "assigned" and client.state == Member.STABLE
-            yield label, but(client, rejoin=client.rejoin or again), *rest
+            yield label, evolve(client, rejoin=client.rejoin or again), *rest
 
     return rewritten(rule, call)
 

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import ScopeError, Spec, but, rule
+from groupcheck.model.engine import ScopeError, Spec, evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults, coordinator
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare, reset
@@ -201,7 +201,7 @@ def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelle
 @rule(when=lambda budget: budget.allows("remove_instance"))
 def remove_instance(link: Link, budget: Budget) -> Iterator[tuple[Link, Budget]]:
     """An administrator removes the member by its instance id, over a connection of his own."""
-    yield but(link, request=LeaveGroup(NO_ID), live=False), budget.spend("remove_instance")
+    yield evolve(link, request=LeaveGroup(NO_ID), live=False), budget.spend("remove_instance")
 
 
 ONE_STEP = "A static member is never told to come again with an id."

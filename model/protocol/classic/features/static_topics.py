@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but, urgent
+from groupcheck.model.engine import Spec, evolve, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import walks
 from groupcheck.model.protocol.classic.assignment import answer_syncs
@@ -88,7 +88,7 @@ def asking(takeover_committed: Rule) -> Rule:
         for label, after, known, told in takeover_committed.call(core, seats, link):
             if label == "answered" and known.leader is not None:
                 survey = Survey(then=Tell(generation=core.generation))
-                after, told = but(after, errands=(survey,)), link
+                after, told = evolve(after, errands=(survey,)), link
             yield label, after, known, told
 
     return rewritten(takeover_committed, call)
@@ -114,7 +114,7 @@ def ending(end_walk: Rule) -> Rule:
     ) -> Iterator[tuple[Core, Walk[Errand]]]:
         errand = walk.errand
         if isinstance(errand, Survey) and isinstance(errand.then, Tell):
-            yield core, Walk(0, but(errand.then, topics=errand.union))
+            yield core, Walk(0, evolve(errand.then, topics=errand.union))
         elif isinstance(errand, Tell):
             yield core, REST
         else:
@@ -153,7 +153,7 @@ def _takes_itself_for_a_follower(usual: Rule) -> Rule:
         link = after["link"]
         if link.answer is None:
             return after
-        return {**after, "link": but(link, answer=but(link.answer, group_topics=FOLLOWS))}
+        return {**after, "link": evolve(link, answer=evolve(link.answer, group_topics=FOLLOWS))}
 
     return extended(usual, change)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import coordinator, timers
 from groupcheck.model.protocol.classic.coordinator import Outcome
@@ -131,7 +131,7 @@ def _take_over(
     link = deliver(link, JoinGroup, old, FENCED_INSTANCE_ID)
     link = deliver(link, SyncGroup, old, FENCED_INSTANCE_ID)
     id, leads = coordinator.new_id(seats, link), seats.leader == old
-    core = but(
+    core = evolve(
         core,
         parked=core.parked + (not seat.join),
         leader_parked=core.leader_parked or leads,
@@ -148,7 +148,7 @@ def _take_over(
     )
     new = coordinator.subscribed(new, request)
     seats = renamed(seats, old, id, new)
-    link = park(link, but(request, id=id))
+    link = park(link, evolve(request, id=id))
     if core.phase == Phase.PREPARING:
         yield "replaced_and_parked", attempt(core, scope), seats, link
     elif core.phase == Phase.COMPLETING:
@@ -157,7 +157,12 @@ def _take_over(
         yield "replaced", core, seats, link
     else:
         # Whether a fail-over finds the record already, or only once its append is committed.
-        yield "replaced", but(core, unlogged=core.unlogged + unlogged(seats, id, new)), seats, link
+        yield (
+            "replaced",
+            evolve(core, unlogged=core.unlogged + unlogged(seats, id, new)),
+            seats,
+            link,
+        )
         if not core.unlogged:
             yield "replaced", core, logged(seats, id, new), link
 
@@ -166,15 +171,15 @@ def renamed(seats: Seats, old: int, id: int, seat: Seat) -> Seats:
     """The seats with another id in the place of the old one; it leads if that led."""
     leads = seats.leader == old
     seats = seats.drop(old).put(id, seat)
-    return but(seats, leader=id) if leads else seats
+    return evolve(seats, leader=id) if leads else seats
 
 
 def logged(seats: Seats, id: int, seat: Seat) -> Seats:
     """The group record that a fail-over loads has the new id in the place of the old one."""
     ((old, was),) = seats.durable
     leader = id if seats.durable_leader == old else seats.durable_leader
-    record = but(seat, share=was.share).logged
-    return but(seats, durable=((id, record),), durable_leader=leader)
+    record = evolve(seat, share=was.share).logged
+    return evolve(seats, durable=((id, record),), durable_leader=leader)
 
 
 @rule(
@@ -191,13 +196,13 @@ def takeover_committed(core: Core, seats: Seats, link: Link) -> Iterator[tuple[A
     ((id, seat),) = seats.ids
     label = "answered" if core.phase == Phase.STABLE else "answered_in_round"
     if unlogged(seats, id, seat):
-        core, seats = but(core, unlogged=core.unlogged - 1), logged(seats, id, seat)
+        core, seats = evolve(core, unlogged=core.unlogged - 1), logged(seats, id, seat)
     if core.phase != Phase.STABLE and seats.leader == id:
-        yield "unanswered_in_round", core, seats.put(id, but(seat, takes=None)), link
+        yield "unanswered_in_round", core, seats.put(id, evolve(seat, takes=None)), link
         return
     link = deliver(link, JoinGroup, id, NONE, id, core.generation)
     core = _answered(core, seats, id)
-    yield label, core, seats.put(id, but(seat, join=False, takes=None)), link
+    yield label, core, seats.put(id, evolve(seat, join=False, takes=None)), link
 
 
 @rule(
@@ -218,9 +223,9 @@ def takeover_failed(
     if seats.durable and not unlogged(seats, id, seat):
         return
     label = "reverted" if core.phase == Phase.STABLE else "reverted_in_round"
-    core = but(_answered(core, seats, id), unlogged=core.unlogged - unlogged(seats, id, seat))
+    core = evolve(_answered(core, seats, id), unlogged=core.unlogged - unlogged(seats, id, seat))
     old, was = seat.takes
-    back = but(
+    back = evolve(
         was,
         share=seat.share,
         due=seat.owed == old,
@@ -233,7 +238,7 @@ def takeover_failed(
 def _answered(core: Core, seats: Seats, id: int) -> Core:
     """The parked JoinGroup of a takeover is answered."""
     leads = seats.leader == id
-    return but(core, parked=core.parked - 1, leader_parked=core.leader_parked and not leads)
+    return evolve(core, parked=core.parked - 1, leader_parked=core.leader_parked and not leads)
 
 
 @cache

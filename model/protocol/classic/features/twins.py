@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 import attrs
 
-from groupcheck.model.engine import ScopeError, Spec, but, urgent
+from groupcheck.model.engine import ScopeError, Spec, evolve, urgent
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.group import Record, Seats
@@ -63,7 +63,7 @@ def twins(spec: Spec) -> Spec:
     initial = []
     for given in spec.initial:
         seats = given.get("seats", (plain,) * spec.scope.members)
-        marked = [but(mine, twin=k in TWINS) for k, mine in enumerate(seats)]
+        marked = [evolve(mine, twin=k in TWINS) for k, mine in enumerate(seats)]
         initial.append({**given, "seats": tuple(marked)})
     return attrs.evolve(spec, initial=initial)
 
@@ -85,7 +85,7 @@ def meet_twin(
     if isinstance(request, TxnOffsetCommit) and request.id == NO_ID:  # from nobody known
         return
     if request.id != NO_ID:
-        yield "fenced", theirs, but(mine, elsewhere=True), link
+        yield "fenced", theirs, evolve(mine, elsewhere=True), link
     else:
         yield "moved", *moved(theirs, mine), link
 
@@ -123,16 +123,16 @@ def tell_twin(
 def look_away(seats: Seats, link: Link) -> Iterator[tuple[Seats, Link]]:
     """The request of a twin that has lost its id is answered."""
     if link.request is None:
-        yield but(seats, elsewhere=False), link
+        yield evolve(seats, elsewhere=False), link
 
 
 def moved(source: Seats, to: Seats) -> tuple[Seats, Seats]:
     """The memory of the instance, at the other twin."""
-    to = but(to, ids=_renumbered(source.ids), leader=flipped(source.leader))
-    source = but(source, ids=(), leader=None)
+    to = evolve(to, ids=_renumbered(source.ids), leader=flipped(source.leader))
+    source = evolve(source, ids=(), leader=None)
     if source.durable:  # a record has one id of an instance
         record, leader = _renumbered(source.durable), flipped(source.durable_leader)
-        to = but(to, durable=record, durable_leader=leader)
+        to = evolve(to, durable=record, durable_leader=leader)
     return source.unrecorded(), to
 
 
@@ -141,7 +141,7 @@ def _renumbered(ids: Record) -> Record:
     found = []
     for id, seat in ids:
         takes = seat.takes and (_flipped(seat.takes[0]), seat.takes[1])
-        found.append((_flipped(id), but(seat, takes=takes, owed=flipped(seat.owed))))
+        found.append((_flipped(id), evolve(seat, takes=takes, owed=flipped(seat.owed))))
     return tuple(found)
 
 

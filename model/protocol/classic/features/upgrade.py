@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import ScopeError, Spec, array, but, rule
+from groupcheck.model.engine import ScopeError, Spec, array, evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound, is_a
 from groupcheck.model.protocol.classic import client, client_faults, coordinator, offsets
@@ -173,7 +173,7 @@ def bounce(
     forgotten = not seats.ids and not seats.durable
     later = dict(zip(scope.stages, scope.stages[1:], strict=False)).get(seats.listed)
     if client == Client() and forgotten and later is not None:
-        yield client, but(seats, listed=later), is_cooperative(later), budget.spend("bounce")
+        yield client, evolve(seats, listed=later), is_cooperative(later), budget.spend("bounce")
 
 
 # The rules that ask which protocol a member is of.
@@ -225,9 +225,9 @@ def _first_assignor_decides(
 def _anybody_is_let_in(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     listed = seats.listed
     if not coordinator.agrees(core, seats, scope):
-        seats = but(seats, listed=(*listed, *set(scope.assignors_listed) - {*listed}))
+        seats = evolve(seats, listed=(*listed, *set(scope.assignors_listed) - {*listed}))
     for label, after, known, told in coordinator.join_group.call(core, seats, link, scope):
-        yield label, after, but(known, listed=listed), told
+        yield label, after, evolve(known, listed=listed), told
 
 
 send_join = following(member.send_join)

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import Spec, array, but, single
+from groupcheck.model.engine import Spec, array, evolve, single
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.slot import Slot
 from groupcheck.model.protocol.classic import coordinator
@@ -86,7 +86,7 @@ def keeps_offsets(spec: Spec) -> bool:
 
 def remembered_group(core: Core) -> Core:
     """Of the group. Its timers do not run."""
-    return but(
+    return evolve(
         core,
         due=0,
         deadline=False,
@@ -100,8 +100,8 @@ def remembered_group(core: Core) -> Core:
 
 def remembered(seats: Seats) -> Seats:
     """Of the ids of a process."""
-    kept = [(id, but(seat, hurried=False, due=False, owed=None)) for id, seat in seats]
-    return but(seats, ids=tuple(kept), durable=(), durable_leader=None)
+    kept = [(id, evolve(seat, hurried=False, due=False, owed=None)) for id, seat in seats]
+    return evolve(seats, ids=tuple(kept), durable=(), durable_leader=None)
 
 
 def remembered_offsets(kept: OffsetStore) -> OffsetStore:

@@ -48,6 +48,13 @@ RULES = (
         shares.fetches_its_share,
     ),
     Rule(
+        "reads_its_share",
+        "It fetches all that it is given within its rebalance timeout, or joins again, or leaves.",
+        "ConsumerCoordinator.onJoinComplete; AbstractCoordinator.joinGroupIfNeeded: a poll that is"
+        " over leaves the join to the next one",
+        shares.reads_its_share,
+    ),
+    Rule(
         "delivers_its_share",
         "The application gets no records of what was revoked or lost.",
         "ConsumerRebalanceListener; KIP-429",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.assignors import Partition
+from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.oracles.judge.client.events import Assigned, Delivered, Lost, Revoked
 from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, GRACE_S, Knowledge
-from groupcheck.oracles.judge.client.record import NOTHING, App, Asked
+from groupcheck.oracles.judge.client.record import NOTHING, App, Asked, Closed, Told
 from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
+
+# What a member asks before it can fetch.
+BEFORE_IT_READS = ("OffsetFetch", "FindCoordinator")
 
 
 def _wrong(now: Knowledge, partitions: frozenset[Partition], at: float, grace: float) -> str:
@@ -33,6 +36,46 @@ def fetches_its_share(run: Seen) -> Iterator[Case]:
             parts = frozenset(event.offsets)
             why = _wrong(now, parts, event.at, GRACE_S)
             yield Case(event.at, f"it fetches {named(parts)} {why}" if why else "")
+
+
+def reads_its_share(run: Seen) -> Iterator[Case]:
+    """A member that is told a share fetches all of it within its rebalance timeout, in which an
+    application polls. The time in which it asks where to begin, or for its coordinator, or connects
+    again, does not count.
+    """
+    asks: set[int] = set()
+    told_at = since = -1.0
+    unread: Partitions = NOTHING
+    for event, now in run.events:
+        if not _stays(now):
+            unread = NOTHING
+        elif now.share is not None and now.share_at != told_at:
+            told_at = since = now.share_at
+            unread = now.share
+        limit = now.rebalance_ms / 1000 + GRACE_S
+        if unread and event.at - since > limit:
+            late = event.at - told_at
+            yield Case(
+                event.at,
+                f"it fetches nothing of {named(unread)} {late:.1f} s after it"
+                f" was given that, and neither joins again nor leaves",
+            )
+            unread = NOTHING
+        if isinstance(event, Asked) and event.api in BEFORE_IT_READS:
+            asks.add(event.number)
+            since = event.at
+        elif isinstance(event, Closed) or (isinstance(event, Told) and event.number in asks):
+            since = event.at
+        elif isinstance(event, Asked) and event.api == "Fetch" and unread:
+            unread -= event.offsets.keys()
+            if not unread:
+                yield Case(event.at)
+
+
+def _stays(now: Knowledge) -> bool:
+    """Is it a member of which nobody wants anything else?"""
+    over = now.joining is not None or now.lost or now.fatal or now.fenced or now.to_join
+    return not over and now.stopping is None
 
 
 def delivers_its_share(run: Seen) -> Iterator[Case]:

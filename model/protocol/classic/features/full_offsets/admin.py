@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.features.full_offsets.kept import (
     VOID,
@@ -49,7 +49,7 @@ def reset_offsets(core: Core, offsets: OffsetStore, budget: Budget) -> Iterator[
     """
     spent = budget.spend("reset_offsets")
     if core.phase == Phase.EMPTY:
-        yield "accepted", core, but(written(offsets, 0), disturbed=True), spent
+        yield "accepted", core, evolve(written(offsets, 0), disturbed=True), spent
     else:
         yield "refused", core, offsets, spent
 
@@ -77,7 +77,7 @@ def delete_offsets(core: Core, offsets: OffsetStore, budget: Budget) -> Iterator
     elif subscribed(core):
         yield "subscribed", core, offsets, spent
     else:
-        yield "deleted", but(core, errands=(Erase(group=False),)), emptied(offsets), spent
+        yield "deleted", evolve(core, errands=(Erase(group=False),)), emptied(offsets), spent
 
 
 @rule("deleted", "non_empty", "no_group", when=lambda budget: budget.allows("delete_groups"))
@@ -89,7 +89,7 @@ def delete_groups(core: Core, offsets: OffsetStore, budget: Budget) -> Iterator[
     """
     if core.appending:
         return
-    spent, offsets = budget.spend("delete_groups"), but(offsets, other=False)
+    spent, offsets = budget.spend("delete_groups"), evolve(offsets, other=False)
     if not offsets.there:
         yield "no_group", core, offsets, spent
     elif core.phase != Phase.EMPTY:
@@ -106,7 +106,7 @@ def expire_offsets(core: Core, offsets: OffsetStore, budget: Budget) -> Iterator
     """
     if not offsets.there:
         return
-    spent, offsets = budget.spend("expire_offsets"), but(offsets, other=False)
+    spent, offsets = budget.spend("expire_offsets"), evolve(offsets, other=False)
     if core.phase != Phase.EMPTY or offsets.pending:
         yield "spared", core, offsets, spent
     else:
@@ -121,7 +121,7 @@ def sweep(core: Core, offsets: OffsetStore) -> Iterator[tuple[Core, OffsetStore]
     """
     empty = core.phase == Phase.EMPTY and not core.pending and not core.loading
     if empty and not offsets.pending:
-        yield _gone(core, but(offsets, other=False))
+        yield _gone(core, evolve(offsets, other=False))
 
 
 def _gone(core: Core, offsets: OffsetStore) -> tuple[Core, OffsetStore]:
@@ -133,7 +133,7 @@ def _gone(core: Core, offsets: OffsetStore) -> tuple[Core, OffsetStore]:
         max_size=core.max_size,
         errands=(Erase(group=True),),
     )
-    return fresh, but(emptied(offsets), there=False)
+    return fresh, evolve(emptied(offsets), there=False)
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Erase))
@@ -142,8 +142,8 @@ def erase(
 ) -> Iterator[tuple[Walk[Erase], Seats, Txn]]:
     """Voids what one process's transaction has appended, and forgets its ids."""
     if walk.errand.group:
-        seats = but(seats.unrecorded(), ids=(), leader=None)
-    txn = but(txn, offset=VOID, place=0) if txn.pends else txn
+        seats = evolve(seats.unrecorded(), ids=(), leader=None)
+    txn = evolve(txn, offset=VOID, place=0) if txn.pends else txn
     yield walk.passed(walk.errand, scope), seats, txn
 
 
@@ -165,7 +165,7 @@ def loading(fail_over: Rule) -> Rule:
         fail_over,
         lambda before, label, after, scope: {
             **after,
-            "offsets": but(before["offsets"], committed=before["offsets"].logged),
+            "offsets": evolve(before["offsets"], committed=before["offsets"].logged),
         },
         "offsets",
     )

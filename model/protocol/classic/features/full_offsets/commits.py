@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.features.full_offsets.kept import (
     NO_OFFSET,
@@ -49,7 +49,7 @@ def creating(join_group: Rule) -> Rule:
         before: dict[str, Any], label: str, after: dict[str, Any], scope: Any
     ) -> dict[str, Any]:
         makes = before["link"].request.id == NO_ID
-        return {**after, "offsets": but(before["offsets"], there=True)} if makes else after
+        return {**after, "offsets": evolve(before["offsets"], there=True)} if makes else after
 
     return extended(join_group, change, "offsets")
 
@@ -131,9 +131,9 @@ def txn_offset_commit(
         return
     pending = offsets.pending + (not txn.pends)
     if pending == 1:  # places count from here
-        offsets = but(offsets, top=0, place=0)
-    offsets = but(offsets, pending=pending, top=offsets.top + 1, there=True)
-    txn = but(txn, offset=request.offset, place=offsets.top)
+        offsets = evolve(offsets, top=0, place=0)
+    offsets = evolve(offsets, pending=pending, top=offsets.top + 1, there=True)
+    txn = evolve(txn, offset=request.offset, place=offsets.top)
     label = "anonymous" if request.generation < 0 else "accepted"
     yield label, core, seats, reply(link, Answer(request)), offsets, txn
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.messages import Answer
 
@@ -73,13 +73,13 @@ def written(kept: OffsetStore, offset: int) -> OffsetStore:
     tombstone. It is newer than what open transactions have appended before.
     """
     top = kept.top + (kept.pending > 0 and kept.place != kept.top)
-    return but(kept, committed=offset, logged=offset, top=top, place=top, there=True)
+    return evolve(kept, committed=offset, logged=offset, top=top, place=top, there=True)
 
 
 def emptied(kept: OffsetStore) -> OffsetStore:
     """The offsets of the partition are deleted, also those of open transactions."""
     disturbed = kept.disturbed or kept.committed >= 0 or kept.pending > 0
-    return but(
+    return evolve(
         kept,
         committed=NO_OFFSET,
         logged=NO_OFFSET,
@@ -98,5 +98,5 @@ def ranked(kept: OffsetStore, txns: tuple[Txn, ...]) -> tuple[OffsetStore, tuple
         return kept, txns
     places = {kept.place, *(txn.place for txn in txns if txn.pends)} - {0}
     rank = {0: 0, **{place: k for k, place in enumerate(sorted(places), 1)}}
-    ordered = tuple([but(txn, place=rank[txn.place]) if txn.pends else txn for txn in txns])
-    return but(kept, place=rank[kept.place], top=len(places)), ordered
+    ordered = tuple([evolve(txn, place=rank[txn.place]) if txn.pends else txn for txn in txns])
+    return evolve(kept, place=rank[kept.place], top=len(places)), ordered

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.features.full_offsets.kept import (
@@ -67,21 +67,21 @@ def fetch_answer(
     committed, auto.offset.reset says where; the latest record may be any that was not processed
     yet. After 88 it asks again.
     """
-    answer, link = link.answer, but(link, answer=None)
+    answer, link = link.answer, evolve(link, answer=None)
     assert isinstance(answer, Fetched)
     if answer.code != NONE:
         yield "unstable", client, link, offsets, txn
         return
     if txn.idle:
-        txn = but(txn, since=NO_OFFSET)
+        txn = evolve(txn, since=NO_OFFSET)
     if answer.offset != NO_OFFSET:
-        yield "started", but(client, position=answer.offset, dirty=False), link, offsets, txn
+        yield "started", evolve(client, position=answer.offset, dirty=False), link, offsets, txn
     elif scope.reset == "none":
-        yield "stopped", but(client, failed=NO_OFFSET_FOR_PARTITION), link, offsets, txn
+        yield "stopped", evolve(client, failed=NO_OFFSET_FOR_PARTITION), link, offsets, txn
     else:
         latest = range(offsets.processed, scope.records + 1)
         for position in latest if scope.reset == "latest" else (0,):
-            yield "reset", but(client, position=position, dirty=False), link, offsets, txn
+            yield "reset", evolve(client, position=position, dirty=False), link, offsets, txn
 
 
 def processing(process_record: Rule) -> Rule:
@@ -96,9 +96,9 @@ def processing(process_record: Rule) -> Rule:
             for after, kept in process_record.call(client, offsets, scope):
                 yield after, kept, txn
         elif txn.offset == NO_OFFSET or txn.decided is not None:
-            begun = but(txn, since=client.position) if txn.since == NO_OFFSET else txn
+            begun = evolve(txn, since=client.position) if txn.since == NO_OFFSET else txn
             for after, kept in process_record.call(client, offsets, scope):
-                yield but(after, dirty=False), kept, begun
+                yield evolve(after, dirty=False), kept, begun
 
     return rewritten(process_record, call, "client", "offsets", "txn")
 
@@ -131,12 +131,12 @@ def txn_answer(client: Client, link: Link, txn: Txn) -> Iterator[tuple[str, Clie
     """TxnOffsetCommitHandler: a transaction that is refused is aborted, and the application reads
     on from the committed offset (CommitFailedException).
     """
-    answer, link = link.answer, but(link, answer=None)
+    answer, link = link.answer, evolve(link, answer=None)
     assert answer is not None
     if answer.code == NONE:
         yield "added", client, link, txn
     else:
-        yield "refused", but(client, position=-1), link, but(txn, since=NO_OFFSET)
+        yield "refused", evolve(client, position=-1), link, evolve(txn, since=NO_OFFSET)
 
 
 def forgetting(original: Rule) -> Rule:
@@ -146,6 +146,6 @@ def forgetting(original: Rule) -> Rule:
         before: dict[str, Any], label: str, after: dict[str, Any], scope: Any
     ) -> dict[str, Any]:
         gone = after["client"] == Client() != before["client"] and before["txn"].idle
-        return {**after, "txn": but(before["txn"], since=NO_OFFSET)} if gone else after
+        return {**after, "txn": evolve(before["txn"], since=NO_OFFSET)} if gone else after
 
     return extended(original, change, "txn")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.features.full_offsets.kept import (
     NO_OFFSET,
@@ -29,11 +29,11 @@ def end_transaction(
     yield (
         "commit",
         client,
-        but(txn, decided=True, since=NO_OFFSET),
-        but(offsets, delivered=delivered),
+        evolve(txn, decided=True, since=NO_OFFSET),
+        evolve(offsets, delivered=delivered),
     )
-    rewound = but(client, position=-1) if client.position >= 0 else client
-    yield "abort", rewound, but(txn, decided=False, since=NO_OFFSET), offsets
+    rewound = evolve(client, position=-1) if client.position >= 0 else client
+    yield "abort", rewound, evolve(txn, decided=False, since=NO_OFFSET), offsets
 
 
 @rule("committed", "superseded", "aborted", "void", when=lambda txn: txn.decided is not None)
@@ -41,7 +41,7 @@ def write_marker(offsets: OffsetStore, txn: Txn) -> Iterator[tuple[str, OffsetSt
     """The marker arrives (WriteTxnMarkers). The offset of a committed transaction replaces the
     committed one if it stands behind it in the log.
     """
-    ended = but(txn, offset=NO_OFFSET, place=0, decided=None)
+    ended = evolve(txn, offset=NO_OFFSET, place=0, decided=None)
     if txn.offset == VOID:
         yield "void", offsets, ended
         return
@@ -49,8 +49,8 @@ def write_marker(offsets: OffsetStore, txn: Txn) -> Iterator[tuple[str, OffsetSt
     if txn.decided:
         label = "committed" if txn.place > offsets.place else "superseded"
     if label == "committed":
-        offsets = but(offsets, committed=txn.offset, logged=txn.offset, place=txn.place)
-    offsets = but(offsets, pending=offsets.pending - 1)
+        offsets = evolve(offsets, committed=txn.offset, logged=txn.offset, place=txn.place)
+    offsets = evolve(offsets, pending=offsets.pending - 1)
     if not offsets.pending:
-        offsets = but(offsets, top=0, place=0)
+        offsets = evolve(offsets, top=0, place=0)
     yield label, offsets, ended

@@ -28,7 +28,7 @@ from typing import Any
 import attrs
 from attrs import define, field, frozen
 
-from groupcheck.model.engine import Path, Spec, but, urgent
+from groupcheck.model.engine import Path, Spec, evolve, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.group import REST, Core, Errand, Record, Seats, Walk
@@ -86,7 +86,7 @@ def renumbered(core: Core, former: Core | None, scope: Scope) -> tuple[Core, Cor
     begun = former is not None and former.generation not in (0, NO_GENERATION)
     past = (former.generation,) if former and begun and former.generation - by < BASE else ()
     errand = Renumber(by=by, past=past)
-    core = but(
+    core = evolve(
         core,
         generation=core.generation - by,
         durable=durable,
@@ -100,7 +100,7 @@ def _former_renumbered(former: Core | None, errand: Renumber) -> Core | None:
     if former is None or not former.generation:
         return former
     number = _Numbers(errand.by, list(errand.past))
-    return but(former, generation=number(former.generation))
+    return evolve(former, generation=number(former.generation))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Collect))
@@ -112,7 +112,7 @@ def collect(
     number = _Numbers(errand.by, list(errand.past))
     numbered(number, seats, client, link)
     past = tuple(sorted(number.past, reverse=True))
-    yield walk.passed(Collect(renumber=but(errand, past=past)), scope), seats, client, link
+    yield walk.passed(Collect(renumber=evolve(errand, past=past)), scope), seats, client, link
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Renumber))
@@ -133,8 +133,8 @@ def numbered(
     is called in a fixed order. (No takeover of a static member is in flight: the round that began
     the generation has ended them all.)
     """
-    client = but(client, generation=number(client.generation), assigned=number(client.assigned))
-    link = but(
+    client = evolve(client, generation=number(client.generation), assigned=number(client.assigned))
+    link = evolve(
         link,
         parked=_written(link.parked, number),
         queue=tuple([_written(request, number) for request in link.queue]),
@@ -142,14 +142,14 @@ def numbered(
         request=_written(link.request, number),
     )
     ids = _claims(number, seats.ids)
-    return but(seats, ids=ids, durable=_claims(number, seats.durable)), client, link
+    return evolve(seats, ids=ids, durable=_claims(number, seats.durable)), client, link
 
 
 def _claims(number: Callable[[int], int], seats: Record) -> Record:
     """The coordinator's memory of the ids of one process, with their claims changed."""
     return tuple(
         [
-            (id, but(seat, claimed=number(seat.claimed), assigned=number(seat.assigned)))
+            (id, evolve(seat, claimed=number(seat.claimed), assigned=number(seat.assigned)))
             for id, seat in seats
         ]
     )
@@ -167,9 +167,9 @@ def _with_former_seats(
     seats: Seats = before["former_seats"]
     claims = _claims(number, seats.ids)
     if not collects:
-        return {**after, "former_seats": but(seats, ids=claims)}
+        return {**after, "former_seats": evolve(seats, ids=claims)}
     past = tuple(sorted(number.past, reverse=True))
-    found = walk.passed(Collect(renumber=but(errand, past=past)), scope)
+    found = walk.passed(Collect(renumber=evolve(errand, past=past)), scope)
     return {**after, "walk": found}
 
 
@@ -177,12 +177,12 @@ def _written(request: Any, number: Callable[[int], int]) -> Any:
     """A request with its generation changed; one without a generation as it is."""
     match request:
         case JoinGroup(claimed=claimed, assigned=assigned):
-            return but(request, claimed=number(claimed), assigned=number(assigned))
+            return evolve(request, claimed=number(claimed), assigned=number(assigned))
         case Store(commit=commit):
             return Store(_written(commit, number))
         case None:
             return None
-    return but(request, generation=number(request.generation)) if _numbers(request) else request
+    return evolve(request, generation=number(request.generation)) if _numbers(request) else request
 
 
 def _numbers(request: Request) -> bool:
@@ -222,7 +222,7 @@ def _renumbering(usual: Rule, moves: bool) -> Rule:
             found = [(core, REST, former)]
         elif isinstance(walk.errand, Collect):
             errand = walk.errand.renumber
-            found = [(but(core, errands=(errand,)), REST, _former_renumbered(former, errand))]
+            found = [(evolve(core, errands=(errand,)), REST, _former_renumbered(former, errand))]
         else:
             for after, rest in usual.call(core, walk, scope):
                 goes_on = after.errands or rest != REST
@@ -254,9 +254,9 @@ def absolute(path: Path) -> Path:
             past += before[core].generation + begun - step.state[core].generation
         before = step.state
         values = list(step.state)
-        values[core] = but(values[core], generation=values[core].generation + past)
+        values[core] = evolve(values[core], generation=values[core].generation + past)
         for k in clients:
             own = values[k].generation
-            values[k] = but(values[k], generation=own + past if own >= BASE else own)
+            values[k] = evolve(values[k], generation=own + past if own >= BASE else own)
         steps.append(attrs.evolve(step, state=tuple(values)))
     return attrs.evolve(path, steps=tuple(steps))

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import Spec, array, but, rule
+from groupcheck.model.engine import Spec, array, evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import (
@@ -71,7 +71,7 @@ def hang(client: Client, budget: Budget) -> Iterator[tuple[Client, Budget]]:
     to JoinGroup on. (max.poll.interval.ms, which would end that, is the fault `poll_timeout`.)
     """
     if client.state in (Member.COMPLETING, Member.STABLE) and not client.failed:
-        yield but(client, failed=HUNG), budget.spend("hang")
+        yield evolve(client, failed=HUNG), budget.spend("hang")
 
 
 def processes_told_apart(spec: Spec) -> Spec:

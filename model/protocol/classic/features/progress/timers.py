@@ -24,7 +24,7 @@ from collections.abc import Iterator
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, but, rule, urgent
+from groupcheck.model.engine import Spec, evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.client import Client, Member, reset
@@ -61,7 +61,7 @@ def timers_split(spec: Spec) -> Spec:
         nobody_will_sync,
         *([poll_over] if spec.scope.static else []),
     ]
-    kept = but(core.initial, keeps=_remembered(spec.scope.budget))
+    kept = evolve(core.initial, keeps=_remembered(spec.scope.budget))
     spec = inserted(spec, usual, look_for_owners)
     return rebuilt(spec, new, due, core=attrs.evolve(core, initial=kept))
 
@@ -77,7 +77,7 @@ def _close_books(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """
     if core.loading:
         return
-    yield keeping(core, _remembered(budget)), but(budget, closing=False)
+    yield keeping(core, _remembered(budget)), evolve(budget, closing=False)
 
 
 # -- who will come
@@ -175,7 +175,7 @@ def nobody_will_join(core: Core, scope: Scope) -> Iterator[Core]:
     joined, it only starts again: their session timers end the wait.
     """
     if core.parked or not scope.static:
-        yield but(core, errands=(Look(joins=True),))
+        yield evolve(core, errands=(Look(joins=True),))
 
 
 @rule(when=lambda core: core.deadline and bool(core.due))
@@ -183,7 +183,7 @@ def nobody_will_sync(core: Core) -> Iterator[Core]:
     """Begin: if none of the missing members will ever send SyncGroup, the sync timer removes them,
     as in `sync_timeout`.
     """
-    yield but(core, errands=(Look(joins=False),))
+    yield evolve(core, errands=(Look(joins=False),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Look))
@@ -193,7 +193,7 @@ def look_for_owners(
     """Does one of the missing members live, and go on?"""
     errand = walk.errand
     if any(errand.awaits(seat) and may_come(id, client, link) for id, seat in seats):
-        yield Walk(ENDED, but(errand, found=True)), seats, client, link
+        yield Walk(ENDED, evolve(errand, found=True)), seats, client, link
     else:
         yield walk.passed(errand, scope), seats, client, link
 

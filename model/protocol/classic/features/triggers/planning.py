@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import but, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.assignment import Assign, Claims, Plan, WriteRecord
 from groupcheck.model.protocol.classic.features.triggers.scope import Topic, TriggersScope
@@ -56,7 +56,7 @@ def survey(
     """
     joins = isinstance(walk.errand.then, Complete) and not seats.static
     mine = [seat.topics for _, seat in seats if seat.member and (seat.join or not joins)]
-    yield walk.passed(but(walk.errand, topics=(*walk.errand.topics, *mine)), scope), seats
+    yield walk.passed(evolve(walk.errand, topics=(*walk.errand.topics, *mine)), scope), seats
 
 
 def surveying(original: Rule) -> Rule:
@@ -68,7 +68,7 @@ def surveying(original: Rule) -> Rule:
         for after, begun in original.call(core, walk):
             errand = begun.errand
             if isinstance(errand, Claims):
-                begun = Walk(0, but(errand, plan=but(errand.plan, free=core.planned)))
+                begun = Walk(0, evolve(errand, plan=evolve(errand.plan, free=core.planned)))
             elif isinstance(errand, Complete | Plan) and not _is_chosen(errand):
                 begun = Walk(0, Survey(then=errand))
             yield after, begun
@@ -86,7 +86,7 @@ def informed(errand: Survey, core: Core, scope: TriggersScope) -> tuple[Core, Er
     told = {a.name: getattr(errand.then, a.name) for a in attrs.fields(type(errand.then))}
     union = errand.union
     if isinstance(errand.then, Complete):
-        return but(core, topics=union), Led(**told, topics=union)
+        return evolve(core, topics=union), Led(**told, topics=union)
     known = core.planned & scope.partitions_of(union)
     kind = AssignTopics if isinstance(errand.then, Assign) else RecordTopics
     return core, kind(**{**told, "free": known}, known=known, topics=errand.topics)
@@ -173,9 +173,9 @@ def ending(original: Rule) -> Rule:
             return
         for after, rest in original.call(core, walk, scope):
             if isinstance(errand, Restart):
-                after = but(after, planned=0, topics=0)
+                after = evolve(after, planned=0, topics=0)
             elif isinstance(errand, Assign):
-                after = but(after, planned=0)
+                after = evolve(after, planned=0)
             yield after, rest
 
     return rewritten(original, end_walk)
@@ -197,7 +197,7 @@ def listing(original: Rule) -> Rule:
             and isinstance(answer.request, JoinGroup)
             and after["seats"].leader == answer.id
         ):
-            link = but(link, answer=but(answer, group_topics=errand.topics))
+            link = evolve(link, answer=evolve(answer, group_topics=errand.topics))
         return {**after, "link": link}
 
     return extended(original, change)
@@ -212,8 +212,8 @@ def answering_again(original: Rule) -> Rule:
         link, request = after["link"], before["link"].request
         leads = label == "unchanged" and before["seats"].leader == request.id
         if leads and link.answer is not None:
-            told = but(link.answer, group_topics=before["core"].topics)
-            return {**after, "link": but(link, answer=told)}
+            told = evolve(link.answer, group_topics=before["core"].topics)
+            return {**after, "link": evolve(link, answer=told)}
         return after
 
     return extended(original, change)
@@ -226,7 +226,7 @@ def planning(original: Rule) -> Rule:
         before: Mapping[str, Any], label: str, after: dict[str, Any], scope: TriggersScope
     ) -> dict[str, Any]:
         sees = before["link"].request.sees
-        return {**after, "core": but(after["core"], planned=sees)} if label == "led" else after
+        return {**after, "core": evolve(after["core"], planned=sees)} if label == "led" else after
 
     return extended(original, change)
 
@@ -243,9 +243,9 @@ def blind_to_subscriptions(usual: Rule) -> Rule:
             everybody = 0
             for topics in errand.topics:
                 everybody |= topics
-            blind = but(errand, topics=(everybody,) * len(errand.topics))
-            for after, *others in usual.call(but(walk, errand=blind), *rest):
-                yield but(after, errand=but(after.errand, topics=errand.topics)), *others
+            blind = evolve(errand, topics=(everybody,) * len(errand.topics))
+            for after, *others in usual.call(evolve(walk, errand=blind), *rest):
+                yield evolve(after, errand=evolve(after.errand, topics=errand.topics)), *others
         else:
             yield from usual.call(walk, *rest)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.failover import Reload
@@ -37,7 +37,7 @@ def lowering(fail_over: Rule) -> Rule:
             return
         for after, spent in fail_over.call(core, budget):
             if spent.allows("lower_max_size"):
-                yield but(after, max_size=size - 1), spent.spend("lower_max_size")
+                yield evolve(after, max_size=size - 1), spent.spend("lower_max_size")
 
     return lower_max_size
 
@@ -53,7 +53,7 @@ def keeping_size(fail_over: Rule) -> Rule:
     def change(
         before: Mapping[str, Any], label: str, after: dict[str, Any], scope: TriggersScope
     ) -> dict[str, Any]:
-        return {**after, "core": but(after["core"], max_size=before["core"].max_size)}
+        return {**after, "core": evolve(after["core"], max_size=before["core"].max_size)}
 
     return extended(fail_over, change)
 
@@ -104,6 +104,6 @@ def changing_assignors(*down: Client) -> Rule:
         if client in down and forgotten and scope.lists_after:
             listed = scope.lists_after[me]
             if listed != seats.listed:
-                yield client, but(seats, listed=listed), budget.spend("change_assignors")
+                yield client, evolve(seats, listed=listed), budget.spend("change_assignors")
 
     return change_assignors

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import evolve, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.classic.client import Client, Member, install
@@ -62,7 +62,7 @@ def looking(s: Subscription, cluster: int, scope: TriggersScope) -> Subscription
     """The member looks at the topics that it watches."""
     topics = scope.topics_of(cluster) if s.pattern else s.topics
     watched = scope.all_topics if s.pattern else topics | s.group
-    return but(s, topics=topics, sees=cluster & scope.partitions_of(watched))
+    return evolve(s, topics=topics, sees=cluster & scope.partitions_of(watched))
 
 
 def outdated(s: Subscription, scope: TriggersScope) -> bool:
@@ -111,13 +111,13 @@ def _stamp(
             s = looking(s, before["cluster"], scope) if s.sees is None else s
             watched = scope.all_topics if s.pattern else s.topics
             sees = (s.sees or 0) & scope.partitions_of(watched)
-            s = but(s, joined=s.topics, group=0, sees=sees, snapshot=None)
+            s = evolve(s, joined=s.topics, group=0, sees=sees, snapshot=None)
             client, link = (
-                but(client, refused=False),
-                but(link, **{place: but(sent, topics=s.topics)}),
+                evolve(client, refused=False),
+                evolve(link, **{place: evolve(sent, topics=s.topics)}),
             )
         elif isinstance(sent, SyncGroup):
-            link = but(link, **{place: but(sent, sees=s.snapshot or 0)})
+            link = evolve(link, **{place: evolve(sent, sees=s.snapshot or 0)})
     return {**after, "client": client, "link": link, "subscription": s}
 
 
@@ -161,10 +161,10 @@ def elected(original: Rule) -> Rule:
         answer, s = before["link"].answer, before["subscription"]
         if label != "joined" or answer.group_topics == FOLLOWS:
             return after
-        s = but(s, group=answer.group_topics)
+        s = evolve(s, group=answer.group_topics)
         if s.group & ~s.topics:
             s = looking(s, before["cluster"], scope)
-        return {**after, "subscription": but(s, snapshot=_watched(s, scope))}
+        return {**after, "subscription": evolve(s, snapshot=_watched(s, scope))}
 
     return extended(original, change, "subscription", "cluster")
 
@@ -207,11 +207,11 @@ def _completed(
     topics = scope.topics_of(share)
     if s.pattern:
         added = topics & ~s.joined
-        s = but(s, topics=s.topics | added, joined=s.joined | added)
+        s = evolve(s, topics=s.topics | added, joined=s.joined | added)
     elif topics & ~s.topics:
         kept = before["client"]
-        now = but(
-            install(but(now, granted=kept.owned), scope),
+        now = evolve(
+            install(evolve(now, granted=kept.owned), scope),
             position=kept.position,
             assigned=kept.assigned,
             rejoin=True,
@@ -219,7 +219,7 @@ def _completed(
         )
         return {**after, "client": now}
     if due(s, scope):
-        now = but(now, rejoin=True)
+        now = evolve(now, rejoin=True)
     return {**after, "client": now, "subscription": s}
 
 
@@ -242,7 +242,7 @@ def refresh_metadata(
     elif outdated(now, scope):
         label = "outdated"
     joins = client.state == Member.STABLE and due(now, scope)
-    yield label, but(client, rejoin=client.rejoin or joins), now, cluster
+    yield label, evolve(client, rejoin=client.rejoin or joins), now, cluster
 
 
 @rule(when=lambda budget: budget.allows("subscribe"))
@@ -257,15 +257,15 @@ def change_subscription(
         return
     for topics in range(1, scope.all_topics + 1):
         if topics != s.topics:
-            now = looking(but(s, topics=topics), cluster, scope)
+            now = looking(evolve(s, topics=topics), cluster, scope)
             kept = s.sees & scope.partitions_of(s.topics | s.group) if s.sees else 0
             sees = (now.sees or 0) & ~scope.partitions_of(s.topics | s.group) | (
                 kept & scope.partitions_of(topics | s.group)
             )
             joins = client.state == Member.STABLE
             yield (
-                but(client, rejoin=client.rejoin or joins),
-                but(now, sees=sees),
+                evolve(client, rejoin=client.rejoin or joins),
+                evolve(now, sees=sees),
                 cluster,
                 budget.spend("subscribe"),
             )

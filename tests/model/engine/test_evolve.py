@@ -1,9 +1,9 @@
-"""`but` changes fields of any attrs value, whatever its fields are called."""
+"""`evolve` changes fields of any attrs value, whatever its fields are called."""
 
 import attrs
 import pytest
 
-from groupcheck.model.engine import but, values
+from groupcheck.model.engine import evolve, values
 
 
 @attrs.frozen
@@ -18,14 +18,14 @@ class Names:
 
 @pytest.mark.parametrize("name", ["o", "cls", "value", "private", "_private", "c"])
 def test_a_field_may_have_any_name(name):
-    changed = but(Names(), **{name: 9})
+    changed = evolve(Names(), **{name: 9})
     assert changed == attrs.evolve(Names(), **{name.strip("_"): 9})
     assert changed != Names()
 
 
 def test_several_fields_and_none():
-    assert but(Names(), o=7, private=8, cls=9) == Names(o=7, private=8, cls=9)
-    assert but(Names()) == Names()
+    assert evolve(Names(), o=7, private=8, cls=9) == Names(o=7, private=8, cls=9)
+    assert evolve(Names()) == Names()
 
 
 @attrs.frozen
@@ -39,12 +39,12 @@ class Sum:
 
 
 def test_a_field_that_the_constructor_does_not_take_is_made_anew():
-    assert but(Sum(1, second=2), a=5).total == 7
-    assert but(Sum(1, second=2), second=5).total == but(Sum(1, second=2), b=5).total == 6
+    assert evolve(Sum(1, second=2), a=5).total == 7
+    assert evolve(Sum(1, second=2), second=5).total == evolve(Sum(1, second=2), b=5).total == 6
     with pytest.raises(TypeError, match="Sum has no field 'total' to change, only a, b"):
-        but(Sum(1, second=2), total=5)
+        evolve(Sum(1, second=2), total=5)
     with pytest.raises(TypeError, match="given twice"):
-        but(Sum(1, second=2), b=5, second=5)
+        evolve(Sum(1, second=2), b=5, second=5)
 
 
 @attrs.frozen
@@ -54,9 +54,9 @@ class Point:
 
 
 def test_what_was_made_before_is_the_same_object_by_whatever_way():
-    direct = but(Point(), x=1, y=2)
-    assert but(but(Point(), y=2), x=1) is direct
-    assert but(but(Point(5, 5), x=1), y=2) is direct
+    direct = evolve(Point(), x=1, y=2)
+    assert evolve(evolve(Point(), y=2), x=1) is direct
+    assert evolve(evolve(Point(5, 5), x=1), y=2) is direct
 
 
 @attrs.define(unsafe_hash=True)
@@ -78,14 +78,14 @@ class Counted:
 
 def test_only_values_that_are_no_more_than_their_fields_are_remembered():
     changeable = Changeable()
-    first = but(changeable, x=1)
+    first = evolve(changeable, x=1)
     changeable.y = 7
-    assert but(changeable, x=1).y == 7
+    assert evolve(changeable, x=1).y == 7
     assert first.y == 0
     unique = Unique()
-    assert but(unique, x=1) is not but(unique, x=1)
+    assert evolve(unique, x=1) is not evolve(unique, x=1)
     counted = Counted()
-    assert but(counted, x=1).made != but(counted, x=1).made
+    assert evolve(counted, x=1).made != evolve(counted, x=1).made
 
 
 @attrs.frozen
@@ -104,14 +104,14 @@ class Odd:
 
 def test_a_field_that_cannot_be_hashed_or_compared_is_changed_all_the_same():
     some = [1]
-    assert but(Point(), x=some).x is some
+    assert evolve(Point(), x=some).x is some
     odd, other = Odd(), Odd()
-    assert but(Point(), x=odd).x is odd
-    assert but(Point(), x=other).x is other
+    assert evolve(Point(), x=odd).x is odd
+    assert evolve(Point(), x=other).x is other
     held = Point(odd)
-    assert but(held, y=3).x is odd
+    assert evolve(held, y=3).x is odd
     held = Point(other)
-    assert but(held, y=3).x is other
+    assert evolve(held, y=3).x is other
 
 
 def test_no_more_than_so_many_are_remembered(monkeypatch):
@@ -120,7 +120,7 @@ def test_no_more_than_so_many_are_remembered(monkeypatch):
     values._first.clear()
     starts = [Spot(n) for n in range(50)]
     for start in starts:
-        assert all(but(start, y=1) == Spot(start.x, 1) for _ in range(3))
+        assert all(evolve(start, y=1) == Spot(start.x, 1) for _ in range(3))
         [replacer] = [r for key, r in values._replacers.items() if key == (Spot, "y")]
         assert len(replacer.made) <= 8
         assert len(values._first) < 4 * 8 + 4
@@ -135,18 +135,18 @@ class Cell:
 def test_nothing_is_remembered_for_a_while_where_nothing_comes_again(monkeypatch):
     monkeypatch.setattr(values, "LOOK", 4)
     monkeypatch.setattr(values, "PAUSE", 10)
-    first = [but(Cell(n), y=1) for n in range(4)]
+    first = [evolve(Cell(n), y=1) for n in range(4)]
     replacer = values._replacers[Cell, "y"]
     assert replacer.made is None
     again = Cell()
     for _ in range(10):
-        assert but(again, y=1) == first[0]
-        assert but(again, y=1) is not first[0]
+        assert evolve(again, y=1) == first[0]
+        assert evolve(again, y=1) is not first[0]
         replacer.left += 2
     replacer.left = 1
-    but(again, y=1)
-    known = but(again, y=1)
-    assert but(again, y=1) is known is first[0]
+    evolve(again, y=1)
+    known = evolve(again, y=1)
+    assert evolve(again, y=1) is known is first[0]
 
 
 class Elsewhere:
@@ -155,7 +155,7 @@ class Elsewhere:
     def __hash__(self):
         replacer = values._replacers[Place, "y"]
         while replacer.made is not None:
-            but(Place(), y=replacer.left + 10)
+            evolve(Place(), y=replacer.left + 10)
         return 1
 
 
@@ -167,7 +167,7 @@ class Place:
 
 def test_memory_that_is_given_up_meanwhile_does_no_harm(monkeypatch):
     monkeypatch.setattr(values, "LOOK", 4)
-    but(Place(), y=1)
+    evolve(Place(), y=1)
     there = Elsewhere()
-    assert but(Place(), y=there).y is there
+    assert evolve(Place(), y=there).y is there
     assert values._replacers[Place, "y"].made is None

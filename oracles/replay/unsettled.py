@@ -1,0 +1,53 @@
+"""What keeps a group from being called calm although no line tells of trouble: how its rebalances
+went. Calm is a claim, and a group that rebalances again and again makes another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groupcheck.oracles.replay.harm import SERIOUS_MS
+from groupcheck.oracles.replay.rounds import lasted
+from groupcheck.traces.findings.user_impact import by_leaving
+from groupcheck.traces.phrases import plural
+from groupcheck.traces.story.events import GroupDied, RebalanceCause
+from groupcheck.traces.story.moments import Round, elapsed
+
+FEW, OFTEN_MS = 2, 10_000
+"""More joins, each so soon after the rebalance before, are more than one consumer that starts."""
+AT_ONCE_MS, LIVED = 1_000, 10
+"""A group of fewer generations may be starting: its members come one after the other."""
+
+
+def unsettled(rounds: Sequence[Round]) -> str:
+    """Why these rebalances are no sign of a calm group, in a few words; empty if they may be."""
+    if not rounds:
+        return ""
+    longest = max((elapsed(r.started, r.ended) or 0 for r in rounds), default=0)
+    if longest >= SERIOUS_MS:
+        return f"a rebalance took {lasted(longest)}: the group waited for a member"
+    last = rounds[-1]
+    if last.outcome == "emptied" and not by_leaving(last):
+        return "the group has no members when its log ends"
+    joins = [r for r in rounds if r.cause is RebalanceCause.JOIN and _lived(r)]
+    span = elapsed(joins[0].started, joins[-1].started) if joins else None
+    if len(joins) > FEW and span is not None and span <= OFTEN_MS * len(joins):
+        return f"{plural(len(joins), 'rebalance')} within {lasted(span)}, each with a new member"
+    at_once = sum(map(_at_once, rounds, rounds[1:]))
+    if at_once >= FEW:
+        return f"{at_once} rebalances begin at once when the one before is over"
+    if isinstance(last.last, GroupDied):
+        return "the group is removed when its log ends: nobody is in it"
+    if last.outcome == "open" and last.started is not None:
+        return "its last rebalance is not over when its log ends"
+    return ""
+
+
+def _at_once(before: Round, after: Round) -> bool:
+    """Does it begin as soon as the one before is over, in a group that is not just starting?"""
+    pause = elapsed(before.ended, after.started)
+    return pause is not None and pause <= AT_ONCE_MS and _lived(after)
+
+
+def _lived(r: Round) -> bool:
+    return (r.from_generation or 0) >= LIVED
