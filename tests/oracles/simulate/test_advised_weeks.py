@@ -77,7 +77,7 @@ def of_two(monkeypatch: pytest.MonkeyPatch, group: Described) -> advice.Advice:
         for a in (EAGER, STATIC)
     ]
     monkeypatch.setattr(advice, "alternatives", lambda _: (two, ()))
-    return advised(group, replications=2)
+    return advised(group, replications=3)
 
 
 def test_a_group_with_slow_messages_gets_the_settings_that_help(
