@@ -1,8 +1,9 @@
-"""Kafka's assignors as pure functions: those of the client (KIP-54, KIP-429, KIP-881) and those of
-KIP-848's coordinator.
+"""Kafka's assignors as pure functions: those of the client (KIP-54, KIP-429, KIP-881), those of
+KIP-848's coordinator, and that of Connect's leader (KIP-415).
 """
 
 from groupcheck.model.assignors.client_range import range_
+from groupcheck.model.assignors.connect.partitions import connect_tasks
 from groupcheck.model.assignors.group import (
     Assignment,
     Group,
@@ -24,6 +25,7 @@ __all__ = [
     "NoAssignment",
     "Partition",
     "Partitions",
+    "connect_tasks",
     "cooperative_sticky",
     "partitions",
     "range_",

@@ -15,6 +15,7 @@ from groupcheck.model.assignors import (
     Assignment,
     Group,
     NoAssignment,
+    connect_tasks,
     cooperative_sticky,
     range_,
     round_robin,
@@ -49,7 +50,12 @@ ASSIGNORS: Mapping[str, Solve] = {
     "cooperative-sticky": cooperative_sticky,
     "uniform": uniform,
     "server-range": server_range,
+    "connect": connect_tasks,
 }
+COOPERATIVE = ("cooperative-sticky", "connect")
+"""Assignors whose members keep what they have while they join: what moves waits for a round."""
+ALIKE = ("connect",)
+"""Assignors whose members all subscribe to the same topics."""
 
 
 def answer(solve: Solve, group: Group) -> Assignment | NoAssignment:
@@ -429,6 +435,7 @@ MADE: Mapping[str | None, tuple[str, ...]] = {
     "cooperative-sticky": ("valid", "complete later", "handed over", "balanced at rest"),
     "uniform": ("valid", "complete", "level"),
     "server-range": ("valid", "complete", "balanced in topics"),
+    "connect": ("valid", "complete later", "handed over", "balanced at rest"),
 }
 """What each of Kafka's assignors promises. None: what is asked if no assignor is named."""
 
@@ -440,6 +447,7 @@ BESIDE: Mapping[str | None, tuple[str, ...]] = {
     "cooperative-sticky": ("sticks",),
     "uniform": ("as even", "sticks"),
     "server-range": ("contiguous", "co-partitioned"),
+    "connect": ("sticks",),
 }
 """What is asked of other people's assignors besides (`MADE`), and of an assignment if the user
 names it. For an answer of Kafka's own it follows from exact promises, or compares it with itself.

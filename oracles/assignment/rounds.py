@@ -11,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
-from groupcheck.model.assignors import Group, Member, NoAssignment, Partitions
+from groupcheck.model.assignors import Assignment, Group, Member, NoAssignment, Partitions
+from groupcheck.model.assignors.connect import Memory
+from groupcheck.model.assignors.connect.partitions import led
+from groupcheck.model.assignors.connect.values import DEFAULT_MAX_DELAY_MS
 from groupcheck.oracles.assignment.handover import handed_over, moves
 from groupcheck.oracles.assignment.optimum import optimum
 from groupcheck.oracles.assignment.promises import (
     ASSIGNORS,
+    COOPERATIVE,
     PROMISES,
     Case,
     claims_in_order,
@@ -40,6 +44,8 @@ class Round:
     group: Group
     # What they got.
     given: Assigned | NoAssignment
+    # In how many ms all join again because the leader delays something; 0: nothing is delayed.
+    waits_ms: int = 0
 
 
 @frozen
@@ -52,6 +58,28 @@ class Step:
     group: Group
     # What each round gave. None: the assignor is asked until the group is at rest.
     given: tuple[Assigned, ...] | None = None
+    # How long after the step before it happened, in ms. None: once that had come to rest.
+    after_ms: int | None = None
+
+
+@define
+class Leader:
+    """The leader of a Connect cluster through a sequence of rounds: its memory, and its clock."""
+
+    memory: Memory = field(factory=Memory)
+    # scheduled.rebalance.max.delay.ms
+    max_delay_ms: int = DEFAULT_MAX_DELAY_MS
+    now_ms: int = 1
+
+    def __call__(self, group: Group) -> Assignment:
+        """Its next round. Raises `NoAssignment`."""
+        given, self.memory = led(self.memory, group, self.now_ms, self.max_delay_ms)
+        return given
+
+    @property
+    def waits_ms(self) -> int:
+        """In how many ms all join again; 0: they do not because of a delay."""
+        return self.memory.delay
 
 
 @frozen(slots=False)
@@ -60,7 +88,7 @@ class Change:
 
     words: str
     rounds: tuple[Round, ...]
-    # Nobody loses anything any more.
+    # Nobody loses anything any more, and no delay runs, or the next change came before.
     at_rest: bool
     # Partitions that another member has in the end.
     moves: int
@@ -110,33 +138,57 @@ def follow(
     *,
     cooperative: bool,
     before: Group | None = None,
+    leader: Leader | None = None,
 ) -> Iterator[Change]:
     """Every step with its rounds; ends if the assignor throws.
 
     Claims in `steps` are not read: they follow from what was given before, and at first from the
-    claims of the group `before`.
+    claims of the group `before`. `leader`: the one that `answer` asks, if time counts; after a
+    round that delays something the next one comes when the delay is over.
     """
+    steps = tuple(steps)
+    began_ms = leader.now_ms if leader else 0
     settled = before.members if before else ()
     owned: dict[str, Partitions] = {m.id: m.owned for m in settled if m.owned}
     generation = max((0, *(m.generation for m in settled)))
-    for step in steps:
+    for step, next_step in zip(steps, (*steps[1:], None)):
         rounds: list[Round] = []
         at_rest = False
+        until_ms = None if next_step is None else next_step.after_ms
         for number in range(len(step.given or range(ROUNDS))):
             members = [_joining(m, owned, generation, cooperative) for m in step.group.members]
             group = evolve(step.group, members=members)
             given = step.given[number] if step.given else answer(group)
-            rounds.append(Round(group, given))
+            rounds.append(Round(group, given, leader.waits_ms if leader and not step.given else 0))
             if isinstance(given, NoAssignment):
                 yield Change(step.words, tuple(rounds), at_rest, 0)
                 return
             owned = {m.id: given.get(m.id, frozenset()) for m in group.members}
             at_rest = not cooperative or not any(m.owned - owned[m.id] for m in group.members)
             generation += 1
+            if leader and step.given is None:
+                at_rest = not _goes_on(leader, at_rest, began_ms, until_ms)
             if at_rest and step.given is None:
                 break
+        if leader:
+            began_ms = leader.now_ms = (
+                leader.now_ms + 1 if until_ms is None else began_ms + until_ms
+            )
         moved = len(moves(rounds[0].group, owned))
         yield Change(step.words, tuple(rounds), at_rest, moved)
+
+
+def _goes_on(leader: Leader, at_rest: bool, began_ms: int, until_ms: int | None) -> bool:
+    """Does another round follow before the next change, which comes `until_ms` after the begin of
+    this one? Then it is time for that round.
+    """
+    if at_rest and not leader.waits_ms:
+        return False
+    next_ms = leader.now_ms + max(1, leader.waits_ms)
+    if until_ms is not None and next_ms >= began_ms + until_ms:
+        return False
+    leader.now_ms = next_ms
+    return True
 
 
 def _joining(
@@ -160,7 +212,7 @@ def restless(answer: Answer, group: Group, like: str) -> Iterator[Violation]:
     lost than Kafka's own assignor loses, or than balance needs. Each violation has the rounds of
     its change.
     """
-    cooperative = like == "cooperative-sticky"
+    cooperative = like in COOPERATIVE
     for change in follow(answer, life(group), cooperative=cooperative):
         rounds = tuple((one.group, one.given) for one in change.rounds)
         for n, one in enumerate(change.rounds, 1):
@@ -224,7 +276,7 @@ def _own_losses(change: Change, like: str) -> Iterator[int]:
         (own,) = follow(
             partial(kafka_answer, ASSIGNORS[like]),
             [Step(change.words, first)],
-            cooperative=like == "cooperative-sticky",
+            cooperative=like in COOPERATIVE,
             before=first,
         )
         given = own.rounds[-1].given

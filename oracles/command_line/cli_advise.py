@@ -135,10 +135,9 @@ RATE = Number(min=0, max=10_000)
 @click.option(
     "--replications",
     type=PAIRED,
-    default=8,
-    show_default=True,
     metavar="N",
-    help="Runs of each event under each alternative, with the seeds from --seed on.",
+    help="Runs of each event under each alternative, with the seeds from --seed on. Default: 8, and"
+    " down to 3 for large groups.",
 )
 @seed_option()
 @with_workers

@@ -23,6 +23,7 @@ from groupcheck.oracles.command_line.option_types import (
 
 KAFKA_VERSIONS = names_in("groupcheck.oracles.kafka.versions", "VERSIONS")
 KAFKA_ASSIGNORS = names_in("groupcheck.oracles.kafka.assignors", "ASSIGNORS")
+LIKE = names_in("groupcheck.oracles.assignment.promises", "ASSIGNORS")
 CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
 
 
@@ -207,7 +208,7 @@ def conform(**options: Any) -> int:
 @click.option(
     "--like",
     metavar="ASSIGNOR",
-    shell_complete=KAFKA_ASSIGNORS,
+    shell_complete=LIKE,
     help="With --against: the assignor of Kafka whose promises yours makes.",
 )
 @click.option(

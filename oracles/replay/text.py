@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from attrs import frozen
 from rich import box
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -25,22 +24,16 @@ from groupcheck.oracles.replay.claims import (
     in_words,
     split_calm,
 )
-from groupcheck.oracles.replay.handovers import (
-    HANDOVER_COLUMNS,
-    HANDOVERS_SHOWN,
-    handover_rows,
-)
 from groupcheck.oracles.replay.harm import finding_facts
-from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
+from groupcheck.oracles.replay.round_tables import HandedOver, Rounds
+from groupcheck.oracles.replay.rounds import cut
 from groupcheck.oracles.replay.stories import (
     OWNED_COLUMNS,
     OWNED_SHOWN,
-    SEEN,
     member_sentences,
     owned_rows,
-    seen_cell,
 )
-from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
+from groupcheck.oracles.show.text import COLOUR, Stacked, facts_table
 from groupcheck.traces.findings.anomalies import (
     HOUR_MS,
     busiest,
@@ -65,7 +58,7 @@ from groupcheck.traces.formats import (
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.phrases import plural, seconds, some_of
-from groupcheck.traces.story.moments import Round, elapsed
+from groupcheck.traces.story.moments import elapsed
 from groupcheck.traces.story.timeline import Timeline
 
 GROUPS_IN_FULL = 3
@@ -74,7 +67,6 @@ GROUPS_LISTED = 10
 """Of many groups the overview has so many, so that the answer about the worst is on one screen."""
 LINES_SHOWN = 20
 LOGS_SHOWN = 12
-ROUNDS_SHOWN = 24
 QUOTES_SHOWN = 3
 QUOTE_CHARS = 320
 EVIDENCE_SHOWN = 6
@@ -84,8 +76,6 @@ HEALTH_COLOUR = {
     "unknown": "bold",
     "calm": "bold green",
 }
-FIXED = 52  # columns of the table of rebalances that hold no member ids
-FIXED_OF_HANDOVERS = 66
 MUST_SEE = (
     "unexplained_line",
     "partition_assigned_twice",
@@ -400,67 +390,6 @@ def _anomaly(a: Anomaly) -> Group:
     head = Text.assemble((a.kind, style), "  ", printable(at + a.text))
     shown = [Text(printable("- " + line[:400]), "dim") for line in a.evidence[:EVIDENCE_SHOWN]]
     return Group(head, *(Padding(line, (0, 0, 0, 2)) for line in shown))
-
-
-@frozen
-class Rounds:
-    """The table of a group's rebalances, with member ids as long as there is room for them."""
-
-    rounds: Sequence[Round]
-    story: GroupStory
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Stacked]:
-        told = self.rounds is not self.story.timeline.rounds or len(self.story.members) > 1
-        seen = told and any(seen_cell([x], self.story) for x in self.rounds)
-        room = (console.width - FIXED) // (3 if seen else 2)
-        story = self.story if seen else None
-        yield Stacked(_rounds(self.rounds, room if console.width >= NARROW else None, story), 2)
-
-
-@frozen
-class HandedOver:
-    """The table of the partitions that rebalances move."""
-
-    rounds: Sequence[Round]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Stacked]:
-        room = (console.width - FIXED_OF_HANDOVERS) // 3 if console.width >= NARROW else None
-        table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
-        for name in HANDOVER_COLUMNS:
-            table.add_column(name, overflow="fold")
-        rows = handover_rows(self.rounds, room)
-        for row in rows[:HANDOVERS_SHOWN]:
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        if len(rows) > HANDOVERS_SHOWN:
-            more = len(rows) - HANDOVERS_SHOWN
-            table.add_row("", Text(f"... {more} more (--json has all)", "dim"))
-        yield Stacked(table, lead=2)
-
-
-def _rounds(rounds: Sequence[Round], room: int | None, story: GroupStory | None) -> Table:
-    """`story`: what a column tells of members, unless its one member told all the others."""
-    table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
-    for name in (*COLUMNS, SEEN) if story else COLUMNS:
-        wide = name in ("why", "held up by", SEEN)
-        table.add_column(
-            name,
-            overflow="fold",
-            ratio=3 if wide else None,
-            no_wrap=name == "generation",
-            min_width=12 if name == "started" else None,
-            justify="right" if name in ("took", "size") else "left",
-        )
-    folds = folded(rounds)
-    half = ROUNDS_SHOWN // 2
-    left_out = folds[half:-half] if len(folds) > ROUNDS_SHOWN else []
-    for k, fold in enumerate(folds):
-        if not left_out or k < half or k >= len(folds) - half:
-            cells = (*fold_cells(fold, room), *([seen_cell(fold.rounds, story)] if story else []))
-            table.add_row(*(Text(printable(cell)) for cell in cells))
-        elif k == half:
-            more = Text(f"... {sum(len(f.rounds) for f in left_out)} more (--json has all)", "dim")
-            table.add_row("", "", more, "", "", "")
-    return table
 
 
 # -- The facts that a request log adds to the screen. They need no model. Processes are named by

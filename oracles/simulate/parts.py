@@ -23,11 +23,21 @@ class CoordinatorSide(Protocol):
     turn: list[int]
 
 
-class MembersSide(Protocol):
-    """The part of the members that the coordinator uses."""
+class ProcessesSide(Protocol):
+    """What happens to the processes of a group from outside."""
 
     # The members whose processes run.
     up: list[bool]
+
+    def start(self, index: int) -> None: ...
+    def stop(self, index: int, rule: str) -> None: ...
+    def stall(self, index: int, length_ms: float) -> None: ...
+    def pause(self, index: int, length_ms: float) -> None: ...
+    def slow(self, index: int, length_ms: float) -> None: ...
+
+
+class MembersSide(ProcessesSide, Protocol):
+    """The part of the members that the coordinator uses."""
 
     def client(self, index: int) -> Any: ...
     def receive(self, index: int, turn: int) -> None: ...
@@ -38,6 +48,8 @@ class MembersSide(Protocol):
 class SimulatedGroup(ABC):
     """One group at its coordinator, of any family."""
 
+    members: ProcessesSide
+
     def __init__(self, spec: Spec, partitions: int, assumptions: Assumptions, seed: str) -> None:
         self.world = World(spec)
         self.clock = Clock()
@@ -45,6 +57,8 @@ class SimulatedGroup(ABC):
         self.assumptions = assumptions
         self.size: int = spec.scope.members
         self.observer = Observer(partitions)
+        # When the last of what is planned for it happens; before, it does not count as at rest.
+        self.last_ms = 0.0
         self._core = self.world.first["core"]
 
     @property

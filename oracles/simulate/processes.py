@@ -30,6 +30,7 @@ class Processes(ABC, Generic[G]):
         self._first = group.world.first["client"]
         self.up = [False] * n
         self.stalled_until = [0.0] * n
+        self._slow_until = [0.0] * n  # it works on a message that takes long
         self._paused_until = [0.0] * n  # the whole process stands still
         self._backs_off = [0.0] * n  # it has lost a message, and tries again then
         self._busy_until = [0.0] * n  # when the next poll is, as far as that is decided
@@ -82,21 +83,29 @@ class Processes(ABC, Generic[G]):
     # -- what the scenario does
 
     def start(self, index: int) -> None:
-        """The process starts and polls; one that has still to close does so first."""
+        """The process starts and polls; one that has still to close does so first. One that runs
+        goes on.
+        """
         if self._stops.get(index) == "close":
             self._again.add(index)
+            return
+        if self.up[index]:
             return
         self.up[index] = True
         self.group.observer.comes(index, self.group.clock.now)
         self.consider(index)
 
     def stop(self, index: int, rule: str) -> None:
-        """The process ends: `close`, or `crash`. A closing one waits for its message."""
+        """The process ends, if it runs: `close`, or `crash`. A closing one waits for its answer."""
         now = self.group.clock.now
+        if not self.up[index]:
+            return
         if rule == "close" and not self.group.free(index):
             self._stops[index] = rule
             return
         self.up[index] = False
+        self._stops.pop(index, None)
+        self.stalled_until[index] = self._slow_until[index] = 0.0
         self.group.observer.gone(index, now)
         self._stopped(index, rule)
         self._next_beat[index] = NEVER
@@ -123,6 +132,14 @@ class Processes(ABC, Generic[G]):
         group.clock.at(now + length_ms, self._recovers, index)
         if length_ms > group.assumptions.max_poll_interval_ms:
             group.clock.at(now + group.assumptions.max_poll_interval_ms, self._late, index)
+
+    def slow(self, index: int, length_ms: float) -> None:
+        """The member's next message takes so long. It works on it, and does not poll meanwhile; no
+        second one begins before it is done, and none where the member has nothing to work on.
+        """
+        now = self.group.clock.now
+        if self.group.observer.serving.get(index) and self._slow_until[index] <= now:
+            self._slow_until[index] = now + length_ms
 
     def pauses_from(self, index: int) -> None:
         """The process stands still now and then (`Assumptions.pause_every_s`)."""
@@ -159,7 +176,7 @@ class Processes(ABC, Generic[G]):
 
     def _late(self, index: int) -> None:
         """max.poll.interval.ms is over: the heartbeat thread leaves the group."""
-        if self.up[index]:
+        if self.up[index] and not self.healthy(index):
             if self.group.free(index):
                 self._stopped(index, "poll_timeout")
             else:
@@ -223,8 +240,8 @@ class Processes(ABC, Generic[G]):
             return self.stalled_until[index]
         if self._backs_off[index] > now:
             return self._backs_off[index]
-        if self._busy_until[index] > now:
-            return self._busy_until[index]
+        if (later := max(self._busy_until[index], self._slow_until[index])) > now:
+            return later
         if self._polling == index or self._aside or not self.workable(self.client(index)):
             return now
         a, rng = self.group.assumptions, self.group.streams("processing", index)

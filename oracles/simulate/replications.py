@@ -70,12 +70,15 @@ def replicated(
     report: Callable[[Progress], None] | None = None,
     kept: Kept | None = None,
 ) -> Results:
-    """Runs every setup with the seeds `seed` to `seed + replications - 1`, in up to `workers`
-    processes. `least`: after Ctrl-C, that many replications or more are an answer; None: it raises
-    `KeyboardInterrupt`. `report` hears of each run, and of the time that one takes. `kept`: runs
-    that are there are not done again, and those that are done are added. Raises as `simulate` does.
+    """Runs every setup with the seeds `seed` to `seed + replications - 1`, counted from its own, in
+    up to `workers` processes. `least`: after Ctrl-C, that many replications or more are an answer;
+    None: it raises `KeyboardInterrupt`. `report` hears of each run, and of the time that one takes.
+    `kept`: runs that are there are not done again, and those that are done are added. Raises as
+    `simulate` does.
     """
-    tasks = [attrs.evolve(one, seed=seed + k) for k in range(replications) for one in setups]
+    tasks = [
+        attrs.evolve(one, seed=one.seed + seed + k) for k in range(replications) for one in setups
+    ]
     found = kept.found(tasks) if kept is not None else {}
     left, known = [k for k in range(len(tasks)) if k not in found], len(found)
     whole, n = 0, len(setups)

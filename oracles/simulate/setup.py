@@ -9,6 +9,7 @@ import attrs
 from attrs import field, fields, frozen
 
 from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.background import Happens
 from groupcheck.oracles.simulate.lag import Lag
 from groupcheck.oracles.simulate.scenarios import Course, changed
 from groupcheck.oracles.simulate.simulate_types import Measures
@@ -32,6 +33,8 @@ class Setup:
     assumptions: Assumptions = field(factory=Assumptions)
     # What happens, in place of what the scenario would do at this size and seed.
     course: Course | None = None
+    # What happens besides, at random.
+    background: tuple[Happens, ...] = ()
 
     @property
     def stated(self) -> Assumptions:

@@ -12,6 +12,7 @@ from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.variants import registry
 from groupcheck.oracles.quantities import MOST_SECONDS
 from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.background import Background, checked
 from groupcheck.oracles.simulate.consumer.group import ConsumerGroup
 from groupcheck.oracles.simulate.distributions import distribution
 from groupcheck.oracles.simulate.drives import undriven
@@ -43,21 +44,19 @@ def simulate(
     """
     setup = lasting(setup)
     assert setup.seconds is not None
-    group, last = begun(setup, watch, deadline)
+    group = begun(setup, watch, deadline)
     if setup.until_rest:
-        group.clock.at(last + LOOK_MS, _look, group, last)
+        group.clock.at(group.last_ms + LOOK_MS, _look, group)
     if report is not None:
-        end = last + LOOK_MS if setup.until_rest else setup.seconds * 1000
+        end = group.last_ms + LOOK_MS if setup.until_rest else setup.seconds * 1000
         group.clock.tells = lambda: report(min(group.clock.now / end, 1.0))
     group.clock.run(setup.seconds * 1000)
-    return _result(setup, group, last)
+    return _result(setup, group)
 
 
-def begun(
-    setup: Setup, watch: Watch | None = None, deadline: float = math.inf
-) -> tuple[AnyGroup, float]:
+def begun(setup: Setup, watch: Watch | None = None, deadline: float = math.inf) -> AnyGroup:
     """The group at the moment when the scenario begins, with all that the scenario will do on its
-    clock; and when it does the last of it. Raises as `simulate` does.
+    clock. Raises as `simulate` does.
     """
     spec, variant = admitted(setup), registry.load(setup.variant)
     course = _course(setup)
@@ -71,7 +70,9 @@ def begun(
     _warm_up(group, course.running, setup.assumptions)
     for action in course.actions:
         group.clock.at(action.at_ms, _act, group, action)
-    return group, _last_ms(course)
+    group.last_ms = _last_ms(course)
+    Background(group, setup.background)
+    return group
 
 
 def _course(setup: Setup) -> Course:
@@ -148,6 +149,7 @@ def _check(setup: Setup) -> None:
             where=setup.scenario,
             do="add at least one, and fewer than all",
         )
+    checked(setup.background, setup.members)
     if setup.seconds is not None and not 0 < setup.seconds <= MOST_SECONDS:
         raise UserError(
             f"seconds is {setup.seconds:g}, not above 0 and up to {MOST_SECONDS:,}", where="setup"
@@ -232,20 +234,20 @@ def _rests(group: AnyGroup) -> bool:
     return quiet and group.members.rest()
 
 
-def _look(group: AnyGroup, last: float) -> None:
+def _look(group: AnyGroup) -> None:
     """Ends the run once the group has been at rest for longer than its members need to hear of
     anything.
     """
     a, now = group.assumptions, group.clock.now
     quiet = 2 * (group.members.heartbeat_interval_ms + a.retry_backoff_ms)
-    if now >= max(last, group.observer.changed) + quiet and _rests(group):
+    if now >= max(group.last_ms, group.observer.changed) + quiet and _rests(group):
         group.clock.stop()
     else:
-        group.clock.at(now + LOOK_MS, _look, group, last)
+        group.clock.at(now + LOOK_MS, _look, group)
 
 
-def _result(setup: Setup, group: AnyGroup, last: float) -> Result:
-    now, seen = group.clock.now, group.observer
+def _result(setup: Setup, group: AnyGroup) -> Result:
+    now, last, seen = group.clock.now, group.last_ms, group.observer
     open_ones = [(index, since, now) for index, since in seen.paused.items()]
     pauses, stood = [0.0] * setup.members, [0.0] * setup.members
     for index, since, until in (*seen.pauses, *open_ones):

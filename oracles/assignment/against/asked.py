@@ -20,7 +20,15 @@ from groupcheck.oracles.assignment.against.offered import (
     ended_after,
     own_traceback,
 )
-from groupcheck.oracles.assignment.promises import BESIDE, MADE, PROMISES, Case, judged
+from groupcheck.oracles.assignment.promises import (
+    ALIKE,
+    BESIDE,
+    MADE,
+    PROMISES,
+    Case,
+    judged,
+    subscriptions_equal,
+)
 from groupcheck.oracles.assignment.rounds import restless
 from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 
@@ -319,6 +327,8 @@ def judgement(
     """How one answer breaks the promise; None if it cannot be judged: the promise is not made for
     such a group, or the answer breaks a promise that this one needs.
     """
+    if like in ALIKE and not subscriptions_equal(group):
+        return None
     if isinstance(answer, NoAssignment):
         thrown = Violation("answers", str(answer), traceback=answer.traceback)
         return [thrown] if asked is ANSWERS else None

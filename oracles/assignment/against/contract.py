@@ -51,13 +51,13 @@ def assignor_contract(
     `assignor`: a function that takes a `groupcheck.model.assignors.Group` and gives {"A": [("t",
     0)]} or {"A": {"t": [0]}}; or a class of kafka-python or aiokafka, or one derived from their
     AbstractPartitionAssignor. `like`: the assignor of Kafka whose promises it makes (`range`,
-    `roundrobin`, `sticky`, `cooperative-sticky`, `uniform`, `server-range`). Left out, a class
-    makes those of Kafka's assignor with the class's `name`; a function, and a class with another
-    name, makes those that every assignor makes: it answers, validly and completely, the same each
-    time. `examples`: how many groups of each kind are drawn, always the same ones for the same
-    `seed`. `no_worse` (unless it is False): what Kafka's own assignor of that name breaks in the
-    same group, too, is a warning and does not fail (its sticky ones break `valid` and `handed over`
-    where claims are older). `deterministic`: it fails if it gives different answers to one
+    `roundrobin`, `sticky`, `cooperative-sticky`, `uniform`, `server-range`, `connect`). Left out, a
+    class makes those of Kafka's assignor with the class's `name`; a function, and a class with
+    another name, makes those that every assignor makes: it answers, validly and completely, the
+    same each time. `examples`: how many groups of each kind are drawn, always the same ones for the
+    same `seed`. `no_worse` (unless it is False): what Kafka's own assignor of that name breaks in
+    the same group, too, is a warning and does not fail (its sticky ones break `valid` and `handed
+    over` where claims are older). `deterministic`: it fails if it gives different answers to one
     question; otherwise this is a warning, and every promise is asked of several answers.
     `except_promises`: promises that are not asked.
 

@@ -129,6 +129,11 @@ class Round:
     right: RightAssignment
     origin: Annotated[str, "Where `right` comes from."]
     notes: Annotated[list[str], "What was not judged, and why."]
+    waits_ms: Annotated[
+        Count,
+        "In how many ms all join again because a leader of Connect delays something; 0: it does"
+        " not.",
+    ] = 0
 
 
 @frozen(kw_only=True)

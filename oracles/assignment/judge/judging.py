@@ -41,7 +41,7 @@ SCHEMA = "groupcheck.assign/1"
 RIGHT: Final = "right"
 WRONG: Final = "wrong"
 NO_OPTIMUM = "Kafka's sticky promises no optimum for such a group"
-BY_CLAIMS = ("sticky", "cooperative-sticky", "uniform")
+BY_CLAIMS = ("sticky", "cooperative-sticky", "uniform", "connect")
 """Assignors that read claims, so that partitions should not move without need."""
 # The right answer of these is the one with the fewest moves; of the others it is their own answer.
 BY_OPTIMUM = (None, "sticky", "cooperative-sticky")

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from attrs import evolve, field, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
+from groupcheck.model.assignors.connect.partitions import believed
+from groupcheck.model.assignors.connect.values import DEFAULT_MAX_DELAY_MS
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.judge import assign_types
 from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, Judged, Progress, judge
@@ -21,15 +23,22 @@ from groupcheck.oracles.assignment.judge.question import (
     weights,
     within_bounds,
 )
-from groupcheck.oracles.assignment.promises import ASSIGNORS, answer, statement
+from groupcheck.oracles.assignment.promises import (
+    ASSIGNORS,
+    COOPERATIVE,
+    answer,
+    promised,
+    statement,
+)
 from groupcheck.oracles.assignment.reading import (
+    Milliseconds,
     Name,
     PartitionSet,
     Size,
     name_shown,
     structured,
 )
-from groupcheck.oracles.assignment.rounds import Change, Step, follow
+from groupcheck.oracles.assignment.rounds import Change, Leader, Step, follow
 from groupcheck.oracles.assignment.validity import Violation
 from groupcheck.oracles.show.json_schemas import document
 
@@ -37,6 +46,7 @@ SCHEMA = "groupcheck.assign-sequence/1"
 MOST_WORK = 2_000_000  # members and partitions, added up over all changes
 MOST_ROUNDS = 20  # that a file gives of one change
 NAMED = 5  # members of the first step
+CONNECT = "connect"
 
 
 @frozen
@@ -49,6 +59,8 @@ class GivenChange:
     subscribes: dict[Name, list[Name]] = field(factory=dict)
     # Topic -> its new number of partitions.
     grows: dict[Name, Size] = field(factory=dict)
+    # How long after the change before it comes, in ms; None: once the group is at rest.
+    after_ms: Milliseconds | None = None
     # What each round of the change gave.
     assignments: list[dict[Name, PartitionSet]] | None = None
 
@@ -58,6 +70,8 @@ class Changing(Document):
     """A file that asks about a sequence."""
 
     changes: list[GivenChange]
+    # scheduled.rebalance.max.delay.ms of a Connect cluster.
+    delay_ms: Milliseconds | None = None
 
 
 @frozen
@@ -69,6 +83,7 @@ class Sequence:
     # The group before the first step, with its claims, and by what each round is judged.
     question: Question
     steps: tuple[Step, ...]
+    delay_ms: int = DEFAULT_MAX_DELAY_MS
 
     @property
     def cooperative(self) -> bool:
@@ -78,7 +93,7 @@ class Sequence:
 
 def cooperative(asked: Question) -> bool:
     """Do the members of the sequence keep what they have while they join?"""
-    return asked.assignor == "cooperative-sticky" or "handed over" in (asked.promises or ())
+    return asked.assignor in COOPERATIVE or "handed over" in (asked.promises or ())
 
 
 def sequence(value: Any) -> Sequence:
@@ -88,6 +103,17 @@ def sequence(value: Any) -> Sequence:
     if given.assignor is None and given.promises is None:
         raise UserError(
             "neither an assignor nor promises to judge by", do='give "assignor", "promises" or both'
+        )
+    timed = [
+        f"changes[{k}].after_ms" for k, c in enumerate(given.changes) if c.after_ms is not None
+    ]
+    if given.delay_ms is not None:
+        timed.append("delay_ms")
+    if timed and given.assignor != CONNECT:
+        raise UserError(
+            "only a leader of Connect delays rounds",
+            where=timed[0],
+            do='leave it out, or give "assignor": "connect"',
         )
     if not given.changes:
         raise UserError("no changes", where="changes", do='give [{"leaves": ["c1"]}]')
@@ -122,6 +148,7 @@ def sequence(value: Any) -> Sequence:
     return Sequence(
         Question(group, given.assignor, None, given.names(), (), weighed, given.about),
         tuple(steps[1:] if settled else steps),
+        DEFAULT_MAX_DELAY_MS if given.delay_ms is None else given.delay_ms,
     )
 
 
@@ -168,7 +195,9 @@ def _step(change: GivenChange, group: Group, where: str) -> Step:
             f"{len(rounds)} rounds are not from 1 to {MOST_ROUNDS}", where=f"{where}.assignments"
         )
     given = (assigned(one, now, f"{where}.assignments[{n}]") for n, one in enumerate(rounds or ()))
-    return Step(", ".join(words) or "nothing changes", now, tuple(given) or None)
+    if change.after_ms is not None:
+        words = [f"after {change.after_ms / 1000:g} s {', '.join(words) or 'nothing changes'}"]
+    return Step(", ".join(words) or "nothing changes", now, tuple(given) or None, change.after_ms)
 
 
 @frozen
@@ -199,7 +228,10 @@ class JudgedChange:
             at_rest=self.happened.at_rest,
             moves=self.happened.moves,
             fewest=self.happened.fewest,
-            rounds=[one.round_shown() for one in self.rounds],
+            rounds=[
+                evolve(one.round_shown(), waits_ms=round_.waits_ms)
+                for one, round_ in zip(self.rounds, self.happened.rounds)
+            ],
         )
 
 
@@ -256,15 +288,25 @@ def judge_sequence(asked: Sequence, progress: Progress = lambda words: None) -> 
     """
     began, question = time.perf_counter(), asked.question
 
+    leader = None
+    if question.assignor == CONNECT:
+        leader = Leader(believed(question.group.members), asked.delay_ms)
+
     def given(group: Group) -> Any:
-        return answer(ASSIGNORS[str(question.assignor)], group)
+        return answer(leader or ASSIGNORS[str(question.assignor)], group)
 
     changes: list[JudgedChange] = []
-    for change in follow(given, asked.steps, cooperative=asked.cooperative, before=question.group):
+    for change in follow(
+        given, asked.steps, cooperative=asked.cooperative, before=question.group, leader=leader
+    ):
         rounds = []
         progress(f"change {len(changes) + 1} of {len(asked.steps)}")
         for one in change.rounds:
             got = None if isinstance(one.given, NoAssignment) else one.given
-            rounds.append(judge(evolve(question, group=one.group, assigned=got)))
+            names = question.promises
+            if leader and names is None and one.waits_ms:
+                # What nobody runs waits for the delay.
+                names = tuple(n for n in promised(CONNECT, one.group) if n != "complete later")
+            rounds.append(judge(evolve(question, group=one.group, assigned=got, promises=names)))
         changes.append(JudgedChange(change, tuple(rounds)))
     return JudgedSequence(question, tuple(changes), time.perf_counter() - began)

@@ -152,7 +152,8 @@ def _changes(judged: JudgedSequence) -> Table:
     for change in judged.changes[:CHANGES]:
         table.add_row(
             Text(_short(f"  {change.happened.words}")),
-            f"{len(change.rounds)}{'' if change.happened.at_rest else ', not at rest'}",
+            f"{len(change.rounds)}{'' if change.happened.at_rest else ', not at rest'}"
+            + _waits(change),
             str(change.happened.moves),
             str(change.happened.fewest),
             Text(_sizes(change)),
@@ -160,6 +161,12 @@ def _changes(judged: JudgedSequence) -> Table:
     if len(judged.changes) > CHANGES:
         table.add_row(_left_out(len(judged.changes) - CHANGES))
     return table
+
+
+def _waits(change: JudgedChange) -> str:
+    """The longest delay after a round, if one was delayed."""
+    longest = max(one.waits_ms for one in change.happened.rounds)
+    return f", waits {longest / 1000:g} s" if longest else ""
 
 
 def _sizes(change: JudgedChange) -> str:

@@ -9,7 +9,7 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.consumer.memory import Seat
 from groupcheck.model.protocol.consumer.messages import Link
 from groupcheck.oracles.simulate.assumptions import Assumptions
-from groupcheck.oracles.simulate.parts import SimulatedGroup
+from groupcheck.oracles.simulate.parts import ProcessesSide, SimulatedGroup
 from groupcheck.oracles.simulate.world import Bound, Outcome
 
 
@@ -23,11 +23,8 @@ class CoordinatorSide(Protocol):
     def leaves_behind(self, index: int, seat: Seat) -> None: ...
 
 
-class MembersSide(Protocol):
+class MembersSide(ProcessesSide, Protocol):
     """The part of the members that the coordinator uses."""
-
-    # The members whose processes run.
-    up: list[bool]
 
     def receive(self, index: int, turn: int) -> None: ...
     def unheard(self, index: int, turn: int) -> None: ...

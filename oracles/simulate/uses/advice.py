@@ -1,11 +1,15 @@
 """Recommends settings. Every alternative of protocol and timeouts is simulated in the events of a
 described group's week; the cheapest one, or a simpler one that is as cheap, is recommended.
 
-The cost of an alternative is linear in how often each event happens. So the same simulations also
-say at which frequency another alternative would be recommended.
+A week is stretches of rest, and stretches in which the group is not at rest. Each of these begins
+with an event that meets a group at rest, and whatever else the week has happens in it as often as
+described: further events, slow messages. So an event is simulated from a group at rest until the
+next rest, with the others at random, and what such a stretch costs and how long it takes give the
+cost of the week (the renewal-reward theorem): sum(rate * cost) / (1 + sum(rate * length)). A whole
+simulated week would need hours for each alternative.
 
-Each event is simulated alone, from a group at rest, so one simulation serves all alternatives that
-do not differ for the event. A whole simulated week would need hours for each alternative.
+By the same formula the simulations also say at which frequency another alternative would be
+recommended. What meets an event in its stretch stays there as often as it was described.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 import attrs
 from attrs import frozen
@@ -24,7 +29,7 @@ from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.oracles.simulate.replications import Progress, Results, replicated
-from groupcheck.oracles.simulate.setup import Setup
+from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULTS,
     Alternative,
@@ -33,12 +38,13 @@ from groupcheck.oracles.simulate.uses.advice_group import (
 )
 from groupcheck.oracles.simulate.uses.advice_week import (
     STEADY,
+    WEEK_MS,
     Event,
     away_ms,
     events,
     expected_s,
     key,
-    setup,
+    setups,
 )
 from groupcheck.oracles.simulate.uses.advise_types import CostMeasure
 
@@ -47,11 +53,15 @@ SAME = 0.01
 # A threshold that differs by less than this share from the frequency given: no stable answer.
 NEAR_SHARE = 0.1
 LEAST_REPLICATIONS = 2  # one run does not say which alternatives can be told apart
+# Unless somebody says how many: as many as a core simulates in so many seconds, roughly.
+USUAL_S, FEWEST_USUAL, MOST_USUAL = 80.0, 3, 8
 # Once in twenty years: what depends on that frequency, or a lower one, depends on nothing known.
 LEAST_PER_WEEK = 0.001
 
-# What one event costs under one alternative: a measure of `Result.measures` -> each replication.
+# What one event costs under one alternative: a measure of `Result.measures`, or `LENGTH` -> each
+# replication.
 Part = Mapping[str, tuple[float, ...]]
+LENGTH = "length_ms"  # from an event until the group is at rest again
 
 
 @frozen
@@ -115,14 +125,35 @@ class Costed:
         return max((max(part["longest_pause_ms"]) for part in happens), default=0.0)
 
     def of(self, event: Event) -> Interval:
-        """The cost of the event when it happens once."""
+        """The cost of the event when it happens once to a group at rest."""
         return intervals.mean(self.parts[event.name][self.cost.measure], least=0)
+
+    def in_week(self, event: Event) -> float:
+        """The part of the week's cost that begins with the event, on average."""
+        return intervals.mean(self._summed(self.cost.measure, [event])).mean
+
+    @cached_property
+    def at_rest(self) -> tuple[float, ...]:
+        """The share of the week in which the group is at rest, in each replication."""
+        begins = [(e.per_week / WEEK_MS, self.parts[e.name][LENGTH]) for e in self._happening]
+        return tuple(
+            1 / (1 + math.fsum(rate * lengths[k] for rate, lengths in begins))
+            for k in range(len(begins[0][1]))
+        )
+
+    @property
+    def _happening(self) -> list[Event]:
+        return [e for e in self.events if e.name != STEADY]
 
     def summed(self, measure: str) -> tuple[float, ...]:
         """A measure of a week in each replication."""
-        each = [(e.per_week, self.parts[e.name][measure]) for e in self.events]
+        return self._summed(measure, self.events)
+
+    def _summed(self, measure: str, events: Sequence[Event]) -> tuple[float, ...]:
+        each = [(e.per_week, self.parts[e.name][measure]) for e in events]
         return tuple(
-            math.fsum(rate * values[k] for rate, values in each) for k in range(len(each[0][1]))
+            rest * math.fsum(rate * values[k] for rate, values in each)
+            for k, rest in enumerate(self.at_rest)
         )
 
 
@@ -167,8 +198,8 @@ class Advice:
 
     @cached_property
     def equals(self) -> tuple[Costed, ...]:
-        """Those that cannot be told apart from the best one: the 95 % t interval of the paired
-        differences holds 0, or they cost less than 1 % more.
+        """Those that cannot be told apart from the best one: the 95 % t intervals of the paired
+        differences and ratios do not say that they cost more, or they cost less than 1 % more.
         """
         return tuple(c for c in self.costed if self._as_good(c))
 
@@ -202,7 +233,14 @@ class Advice:
 
     def _as_good(self, costed: Costed) -> bool:
         more = self.more_than_best(costed)
-        return more.mean <= SAME * self.best.mean or (more.low is not None and more.low <= 0)
+        if more.mean <= SAME * self.best.mean:
+            return True
+        # A few runs that cost very much make the interval of the differences wide, and that of the
+        # ratios tells all the same that each one costs more.
+        times = intervals.ratio(costed.values, self.best.values)
+        if times is not None and (times.low or 0.0) > 1:
+            return False
+        return more.low is not None and more.low <= 0
 
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
@@ -266,17 +304,19 @@ def advised(
     described: Described,
     *,
     by: str = "stopped",
-    replications: int = 8,
+    replications: int | None = None,
     seed: int = 0,
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
     kept: Kept | None = None,
 ) -> Advice:
-    """Simulates every alternative in every event. `by` is one of `COSTS`; `workers`, `least`,
-    `report` and `kept` as `replicated` takes them. Equal arguments give an equal answer. Raises
-    `UserError`.
+    """Simulates every alternative in every event. `by` is one of `COSTS`; `replications`: None:
+    `usual_replications`; `workers`, `least`, `report` and `kept` as `replicated` takes them. Equal
+    arguments give an equal answer. Raises `UserError`.
     """
+    if replications is None:
+        replications = usual_replications(described)
     if replications < LEAST_REPLICATIONS:
         raise UserError(
             f"{replications} replication",
@@ -287,7 +327,7 @@ def advised(
     checked_seed(seed)
     if by not in COSTS:
         raise UserError(f"there is no cost {by!r}", do="one of " + ", ".join(COSTS))
-    wanted = tuple(_wanted(described, alternatives(described)[0]).values())
+    wanted = tuple(chain.from_iterable(_wanted(described, alternatives(described)[0]).values()))
     found = replicated(
         wanted, replications, seed, workers=workers, least=least, report=report, kept=kept
     )
@@ -301,31 +341,57 @@ def summed(described: Described, found: Results, *, by: str, asked: int, seed: i
     happening = events(described)
     compared, notes = alternatives(described)
     parts: dict[tuple[object, ...], Part] = {}
-    for made, results in zip(_wanted(described, compared), found, strict=True):
-        measures = [one.measures for one in results]
-        parts[made] = {name: tuple(m[name] for m in measures) for name in measures[0]}
+    named, each = {e.name: e for e in happening}, iter(found)
+    for made in _wanted(described, compared):
+        event = named[str(made[0])]
+        parts[made] = _part([next(each) for _ in range(event.runs)], event.times)
     cost = COSTS[by]
     costed = [
-        Costed(a, {e.name: parts[key(a, e)] for e in happening}, happening, cost) for a in compared
+        Costed(a, {e.name: parts[key(described, a, e)] for e in happening}, happening, cost)
+        for a in compared
     ]
     notes += _shortened(described, compared)
     done = len(found[0])
     return Advice(described, seed, done, asked, cost, happening, _by_cost(costed), notes)
 
 
+def _part(runs: Sequence[Sequence[Result]], times: float) -> Part:
+    """What an event costs, on average over its runs; of each run the replications. The whole event
+    is so many times as much as what was simulated of it.
+    """
+    part: dict[str, tuple[float, ...]] = {}
+    for measure in ("rounds", LENGTH, *(cost.measure for cost in COSTS.values())):
+        values = [[_measured(one, measure) for one in run] for run in runs]
+        part[measure] = tuple(times * math.fsum(of) / len(runs) for of in zip(*values))
+    pauses = [[one.longest_pause_ms for one in run] for run in runs]
+    part["longest_pause_ms"] = tuple(map(max, zip(*pauses)))
+    return part
+
+
+def _measured(result: Result, measure: str) -> float:
+    return result.ended_ms if measure == LENGTH else result.measures[measure]
+
+
+def usual_replications(described: Described) -> int:
+    """How many replications are simulated unless somebody says it: fewer of a large group."""
+    within = int(USUAL_S / expected_seconds(described, 1))
+    return max(FEWEST_USUAL, min(MOST_USUAL, within))
+
+
 def expected_seconds(described: Described, replications: int) -> float:
     """How long `advised` takes, roughly."""
     wanted = _wanted(described, alternatives(described)[0])
-    return replications * sum(map(expected_s, wanted.values()))
+    return replications * sum(map(expected_s, chain.from_iterable(wanted.values())))
 
 
 def _wanted(
     described: Described, compared: Sequence[Alternative]
-) -> dict[tuple[object, ...], Setup]:
-    """The simulations, each once: that of the last alternative, since what the group has now is the
-    first one and may be odd.
+) -> dict[tuple[object, ...], tuple[Setup, ...]]:
+    """The simulations of one replication, each once: that of the last alternative, since what the
+    group has now is the first one and may be odd.
     """
-    return {key(a, e): setup(described, a, e) for a in compared for e in events(described)}
+    happening = events(described)
+    return {key(described, a, e): setups(described, a, e) for a in compared for e in happening}
 
 
 def _shortened(described: Described, compared: Sequence[Alternative]) -> tuple[str, ...]:

@@ -312,5 +312,5 @@ def events_table(advice: Advice) -> tuple[tuple[str, ...], list[tuple[str, ...]]
 
 def _of(advice: Advice, c: Costed, event: Event) -> tuple[str, str]:
     cost = advice.cost
-    one = c.of(event).mean / cost.unit
-    return f"{one:,.2f} {cost.unit_name}", f"{one * event.per_week:,.1f} {cost.unit_name}"
+    one, week = c.of(event).mean / cost.unit, c.in_week(event) / cost.unit
+    return f"{one:,.2f} {cost.unit_name}", f"{week:,.1f} {cost.unit_name}"

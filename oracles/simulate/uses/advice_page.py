@@ -69,7 +69,7 @@ def drawn(advice: Advice, format: str) -> bytes:
         ]
         left = [0.0] * len(shown)
         for event in advice.events:
-            widths = [c.of(event).mean * event.per_week / unit for c in shown]
+            widths = [c.in_week(event) / unit for c in shown]
             axes.barh(names, widths, left=left, label=f"{event.name} ({event.per_week:g})")
             left = [a + b for a, b in zip(left, widths)]
         axes.invert_yaxis()

@@ -7,18 +7,29 @@ from typing import Any
 
 from attrs import frozen
 
+from groupcheck.oracles.simulate.background import Happens, Kind
 from groupcheck.oracles.simulate.distributions import distribution
 from groupcheck.oracles.simulate.setup import Setup
-from groupcheck.oracles.simulate.uses.advice_group import Alternative, Described
+from groupcheck.oracles.simulate.uses.advice_group import STATIC, Alternative, Described
 
 HOUR_MS = 3_600_000.0
+# If the events of a week take a smaller share of it, they hardly ever meet: each is then simulated
+# alone, and weeks that differ in frequencies have their simulations in common.
+MEETING_SHARE = 0.02
+# Where messages are slow, what one event costs depends on who works on such a message just then. So
+# several runs of a short event are then one replication, with seeds that are so far apart: of a
+# small group many, since in a large one somebody nearly always does.
+RUNS, RUNS_OF_MEMBERS, APART = 8, 40, 1_000_000_007
 HOURS_OF_A_WEEK = 168.0
+WEEK_MS = HOURS_OF_A_WEEK * HOUR_MS
+# Of a deploy to more members, so many restarts are simulated: the others cost as much.
+RESTARTS = 12
 STEADY = "steady hour"
 # After a round all heartbeats are in step, and each one is late by up to retry_backoff_ms. So long
 # it takes by default until they are as far apart as by chance: from then on rounds cost the same.
 DRIFT_MS = 2_700_000.0
 # What a core of 2026 simulates in a second, roughly: heartbeats, joins, partitions given out.
-HEARTBEATS_PER_S, JOINS_PER_S, SHARES_PER_S = 50_000.0, 2_500.0, 180_000.0
+HEARTBEATS_PER_S, JOINS_PER_S, SHARES_PER_S = 35_000.0, 1_200.0, 90_000.0
 
 
 @frozen
@@ -28,43 +39,62 @@ class Event:
     name: str
     scenario: str
     per_week: float
-    # Whether it depends on session.timeout.ms and on max.poll.interval.ms.
-    of_session: bool
-    of_poll: bool
     changes: Mapping[str, Any]
     until_rest: bool = True
+    # By how much more it costs than what is simulated of it.
+    times: float = 1.0
+    # How many runs of it are one replication.
+    runs: int = 1
 
 
 def events(described: Described) -> tuple[Event, ...]:
     """The events that happen to the group, if only never in a week."""
-    week, slow, members = described.week, described.slow_ms, described.members
+    week, members = described.week, described.members
     outage = {"pause_ms": distribution(described.outage_ms), "pause_every_s": 0.0}
+    restarts = min(members, RESTARTS)
+    runs = max(1, min(RUNS, RUNS_OF_MEMBERS // members)) if week.slow else 1
+    some, times = {"changed_members": restarts}, members / restarts
     found = [
-        Event("deploy", "rolling-restart", week.deploys, True, False, {"changed_members": members}),
-        Event("bounce", "bounce", week.bounces, True, False, {}),
-        Event("crash", "crash", week.crashes, True, False, {}),
-        Event("outage", "outage", week.outages, True, False, outage),
+        Event("deploy", "rolling-restart", week.deploys, some, times=times),
+        Event("bounce", "bounce", week.bounces, {}, runs=runs),
+        Event("crash", "crash", week.crashes, {}, runs=runs),
+        Event("outage", "outage", week.outages, outage, runs=runs),
     ]
-    if slow:
-        stall = {"stall_ms": distribution(slow)}
-        found.append(Event("slow message", "slow-message", week.slow, False, True, stall))
     if week.hangs:
         stall = {"stall_ms": distribution(HOUR_MS)}
-        found.append(Event("hang", "slow-message", week.hangs, False, True, stall))
+        found.append(Event("hang", "slow-message", week.hangs, stall))
     if described.disturbed:
-        found.append(Event(STEADY, "steady", HOURS_OF_A_WEEK, True, False, {}, until_rest=False))
+        found.append(Event(STEADY, "steady", HOURS_OF_A_WEEK, {}, until_rest=False))
     return tuple(found)
 
 
-def key(alternative: Alternative, event: Event) -> tuple[object, ...]:
-    """The values on which a simulation of the event depends."""
-    session = (alternative.session_timeout_ms, alternative.heartbeat_interval_ms)
-    return (
-        event.name,
-        alternative.variant,
-        session if event.of_session else None,
-        alternative.max_poll_interval_ms if event.of_poll else None,
+def background(described: Described, alternative: Alternative) -> tuple[Happens, ...]:
+    """What happens at random while an event is simulated: all that the week has, unless its events
+    hardly ever meet.
+    """
+    week, away = described.week, away_ms(described, alternative)
+    rates: tuple[tuple[Kind, float, float], ...] = (
+        ("deploy", week.deploys, away),
+        ("bounce", week.bounces, away),
+        ("crash", week.crashes, 0.0),
+        ("outage", week.outages, described.outage_ms),
+        ("hang", week.hangs, HOUR_MS),
+        ("slow", week.slow, described.slow_ms),
     )
+    lasts = {"deploy": described.members * (away + described.assumptions.restart_gap_ms)}
+    share = sum(rate * lasts.get(kind, long) for kind, rate, long in rates) / WEEK_MS
+    if share < MEETING_SHARE:
+        return ()
+    return tuple(Happens(kind, WEEK_MS / rate, long) for kind, rate, long in rates if rate)
+
+
+def key(described: Described, alternative: Alternative, event: Event) -> tuple[object, ...]:
+    """The values on which a simulation of the event depends: max.poll.interval.ms only if an
+    application can be slower than that.
+    """
+    session = (alternative.session_timeout_ms, alternative.heartbeat_interval_ms)
+    poll = alternative.max_poll_interval_ms if described.week.hangs else None
+    return event.name, alternative.variant, session, poll
 
 
 def away_ms(described: Described, alternative: Alternative) -> float:
@@ -76,8 +106,14 @@ def away_ms(described: Described, alternative: Alternative) -> float:
     return min(described.restart_ms, alternative.session_timeout_ms + rest_ms)
 
 
+def setups(described: Described, alternative: Alternative, event: Event) -> tuple[Setup, ...]:
+    """The simulations of one event under one alternative that are one replication."""
+    one = setup(described, alternative, event)
+    return tuple(one.with_(seed=k * APART) for k in range(event.runs))
+
+
 def setup(described: Described, alternative: Alternative, event: Event) -> Setup:
-    """The simulation of one event under one alternative."""
+    """One simulation of one event under one alternative."""
     away = away_ms(described, alternative)
     most_ms = 2 * HOUR_MS + described.members * (away + 60_000)
     most_ms += alternative.session_timeout_ms + described.slow_ms + described.outage_ms
@@ -89,6 +125,8 @@ def setup(described: Described, alternative: Alternative, event: Event) -> Setup
         seconds=(most_ms if event.until_rest else HOUR_MS) / 1000,
         until_rest=event.until_rest,
         assumptions=described.assumptions,
+        # A steady hour has losses and pauses alone: it is what is left of the week.
+        background=background(described, alternative) if event.until_rest else (),
     ).with_(
         session_timeout_ms=alternative.session_timeout_ms,
         heartbeat_interval_ms=alternative.heartbeat_interval_ms,
@@ -101,8 +139,9 @@ def setup(described: Described, alternative: Alternative, event: Event) -> Setup
 def expected_s(simulated: Setup) -> float:
     """How many seconds such a simulation takes, roughly."""
     a, members = simulated.assumptions, simulated.members
+    restarts = a.changed_members or 1.0
     ms = {
-        "rolling-restart": members * (a.restart_ms + a.restart_gap_ms),
+        "rolling-restart": restarts * (a.restart_ms + a.restart_gap_ms),
         "bounce": a.restart_ms,
         "crash": a.session_timeout_ms,
         "outage": a.pause_ms.mean,
@@ -110,6 +149,11 @@ def expected_s(simulated: Setup) -> float:
         "steady": HOUR_MS,
     }[simulated.scenario]
     heartbeats = members * ms / a.heartbeat_interval_ms
-    rounds = 2 * members if simulated.scenario == "rolling-restart" else 2
+    rounds = 2 * restarts
+    if simulated.variant in STATIC and a.session_timeout_ms > a.restart_ms:
+        rounds = 0.0 if simulated.scenario in ("rolling-restart", "bounce") else 2.0
+    # A round waits for whoever works on a slow message, and the group is not at rest meanwhile.
+    if rounds:
+        ms += restarts * sum(b.length_ms / 2 for b in simulated.background if b.kind == "slow")
     one_round = members / JOINS_PER_S + simulated.partitions / SHARES_PER_S
     return heartbeats / HEARTBEATS_PER_S + rounds * one_round

@@ -18,6 +18,7 @@ from groupcheck.oracles.simulate.uses.advice import (
     advised,
     expected_seconds,
     summed,
+    usual_replications,
 )
 from groupcheck.oracles.simulate.uses.advice_group import Described, Week, given
 
@@ -39,7 +40,7 @@ def run(
     hangs: float,
     now: str | None,
     by: str,
-    replications: int,
+    replications: int | None,
     seed: int,
     workers: int | None,
     settings: Sequence[tuple[str, str]],
@@ -70,6 +71,7 @@ def run(
         now=has,
         assumptions=assumptions,
     )
+    replications = replications or usual_replications(described)
     seconds = expected_seconds(described, replications) / (workers or cores())
     if seconds > LONG_S:
         say(
@@ -96,9 +98,7 @@ def run(
 
 
 def _sketch(described: Described, by: str, results: Results) -> str:
-    """The recommendation, as far as it is known."""
+    """The recommendation, as far as it is known: after the first replication already."""
     done = len(results[0])
-    if done < LEAST_REPLICATIONS:
-        return ""
     so_far = summed(described, results, by=by, asked=done, seed=0)
     return f"so far: {advice_document.recommendation(so_far)}"

@@ -38,8 +38,8 @@ class Alternative:
     now: Annotated[bool, "Whether it is what the group has now."]
     as_good_as_the_best: Annotated[
         bool,
-        "Whether the interval of its paired differences to the cheapest one holds 0, or it costs"
-        " less than 1 % more.",
+        "Whether the intervals of its paired differences from and ratios to the cheapest one do not"
+        " say that it costs more, or it costs less than 1 % more.",
     ]
     cost_per_week: Annotated[Interval, "What a week costs."]
     more_than_the_best: Annotated[
@@ -52,7 +52,8 @@ class Alternative:
     rounds_per_week: Annotated[float | None, "Rebalance rounds in a week."]
     cost_of_one: Annotated[
         dict[str, Annotated[Interval, "The cost of one."]],
-        "What an event costs when it happens once, by its name.",
+        "What an event costs when it happens once to a group at rest, by its name: until it is at"
+        " rest again, with whatever else happens meanwhile.",
     ]
 
 

@@ -127,7 +127,7 @@ def followed(setup: Setup, more: Callable[[Group], None] = lambda group: None) -
     happens to the group besides.
     """
     fired: list[tuple[str, int]] = []
-    group, _ = begun(setup, lambda group, rule, index: fired.append((rule, index)))
+    group = begun(setup, lambda group, rule, index: fired.append((rule, index)))
     more(group)
     model = Model(group, setup.variant)
     fired.clear()
