@@ -18,6 +18,7 @@ from groupcheck.oracles.replay.answers import Answer, judged, worst
 from groupcheck.oracles.replay.claims import headline
 from groupcheck.oracles.replay.facts_document import fact_document
 from groupcheck.oracles.replay.findings_document import findings_document
+from groupcheck.oracles.replay.handovers import handover_documents
 from groupcheck.oracles.replay.lanes import NO_STORY
 from groupcheck.oracles.replay.lives_document import (
     clock_document,
@@ -287,6 +288,7 @@ def round_document(x: Round, story: GroupStory = NO_STORY) -> replay_types.Rebal
         members_left=list(x.left),
         members_expired=list(x.expired),
         members_not_rejoined=list(x.not_rejoined),
+        handovers=handover_documents(x) or ABSENT,
         seen=seen_document(story.rounds.get(-1 if x.to_generation is None else x.to_generation)),
     )
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from attrs import frozen
 
-from groupcheck.oracles.show.json_schemas import ABSENT, Count
+from groupcheck.oracles.show.json_schemas import ABSENT, Also, Count
 
 
 def clock(what: str) -> str:
@@ -34,6 +34,42 @@ class ClientRound:
     duration_ms: Annotated[
         int | None, "From the first of these to its share, in milliseconds; null if not known."
     ]
+
+
+@frozen(kw_only=True)
+class Handover:
+    """Partitions that a rebalance of a consumer group (KIP-848) takes from one member and gives to
+    another.
+    """
+
+    partitions: Annotated[
+        list[str], "The partitions, as `orders-3`; with the topic's id in logs that have no names."
+    ]
+    source: Annotated[str, "The member that had them."]
+    heir: Annotated[
+        str | None, "The member that is to have them; null if none is, or the log does not tell."
+    ]
+    since: Annotated[
+        str | None,
+        clock("When the target assignment took them away, or else when the member was told"),
+    ]
+    since_line: Annotated[Count | None, "The line; null if several logs tell it."]
+    told_after_ms: Annotated[
+        int | None, "After how long the member was told to give them up; null if not shown."
+    ]
+    held_ms: Annotated[
+        int | None, "How long it held them back; null if it did not give them up, or not shown."
+    ]
+    released_by: Annotated[
+        str | None,
+        Also(enum=["acknowledged", "left", "expired", "gone", "kept", "unseen", None]),
+        "How it gave them up: by a heartbeat, or because it went. `kept`: a later target"
+        " assignment left them with it. `unseen`: lines are missing.",
+    ]
+    taken_after_ms: Annotated[
+        int | None, "After how long the other member was given them; null if it was not."
+    ]
+    waits: Annotated[bool, "They are still on their way when the log ends."]
 
 
 @frozen(kw_only=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from attrs import field, frozen
 
 from groupcheck.oracles.replay.finding_types import Findings
-from groupcheck.oracles.replay.member_types import ClientLife, ClientRound, clock
+from groupcheck.oracles.replay.member_types import ClientLife, ClientRound, Handover, clock
 from groupcheck.oracles.replay.request_fact_types import RequestFacts
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Count, Positive
 
@@ -141,9 +141,9 @@ class Rebalance:
     ]
     outcome: Annotated[
         str,
-        Also(enum="open stabilized assigned emptied interrupted lost".split()),
+        Also(enum="open stabilized assigned emptied interrupted lost unseen".split()),
         "How it ended: `stabilized` before an assignment was seen, `interrupted` by another"
-        " rebalance before its assignment.",
+        " rebalance before its assignment; `unseen`: no line tells.",
     ]
     size: Annotated[Count | None, "Members of the new generation; null if the log does not tell."]
     leader: Annotated[str | None, "Its leader; null if the log does not tell."]
@@ -155,6 +155,9 @@ class Rebalance:
     members_not_rejoined: Annotated[
         list[str], "Members that were removed because they did not rejoin in time."
     ]
+    handovers: Annotated[
+        list[Handover], "Of a consumer group: which partitions it takes from whom."
+    ] = ABSENT
     seen: Annotated[list[ClientRound], "As members saw it, by the logs of their clients."] = ABSENT
 
 

@@ -25,6 +25,11 @@ from groupcheck.oracles.replay.claims import (
     in_words,
     split_calm,
 )
+from groupcheck.oracles.replay.handovers import (
+    HANDOVER_COLUMNS,
+    HANDOVERS_SHOWN,
+    handover_rows,
+)
 from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
 from groupcheck.oracles.replay.stories import (
@@ -80,6 +85,7 @@ HEALTH_COLOUR = {
     "calm": "bold green",
 }
 FIXED = 52  # columns of the table of rebalances that hold no member ids
+FIXED_OF_HANDOVERS = 66
 MUST_SEE = (
     "unexplained_line",
     "partition_assigned_twice",
@@ -384,6 +390,8 @@ def _rebalances(g: GroupReport, story: GroupStory) -> Iterator[RenderableType]:
         yield Text(
             "* the join phase alone: another rebalance began before the leader's assignment", "dim"
         )
+    if any(x.handovers for x in rounds):
+        yield HandedOver(rounds)
 
 
 def _anomaly(a: Anomaly) -> Group:
@@ -407,6 +415,26 @@ class Rounds:
         room = (console.width - FIXED) // (3 if seen else 2)
         story = self.story if seen else None
         yield Stacked(_rounds(self.rounds, room if console.width >= NARROW else None, story), 2)
+
+
+@frozen
+class HandedOver:
+    """The table of the partitions that rebalances move."""
+
+    rounds: Sequence[Round]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Stacked]:
+        room = (console.width - FIXED_OF_HANDOVERS) // 3 if console.width >= NARROW else None
+        table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
+        for name in HANDOVER_COLUMNS:
+            table.add_column(name, overflow="fold")
+        rows = handover_rows(self.rounds, room)
+        for row in rows[:HANDOVERS_SHOWN]:
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        if len(rows) > HANDOVERS_SHOWN:
+            more = len(rows) - HANDOVERS_SHOWN
+            table.add_row("", Text(f"... {more} more (--json has all)", "dim"))
+        yield Stacked(table, lead=2)
 
 
 def _rounds(rounds: Sequence[Round], room: int | None, story: GroupStory | None) -> Table:

@@ -15,6 +15,7 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.traces.broker.assignments import held, shares
 from groupcheck.traces.lines.template import Template, compile_template
 from groupcheck.traces.story.events import Event, Reason, RebalanceCause, Timeouts
 
@@ -93,6 +94,8 @@ _CONVERT: Mapping[str, Any] = {
     "option": option,
     "reason": lambda s: parse_reason(s),
     "names": lambda s: tuple(s.split(", ")),
+    "held": held,
+    "shares": shares,
 }
 
 

@@ -36,6 +36,10 @@ EPOCHS = rows(
          _ANY | {"what": "epoch"}),
         (OtherProtocol, "3.7", "now",
          _G + "Computed a new target assignment for epoch {epoch:int}"
+         " with '{detail}' assignor in {_took:int}ms: {shares:shares}",
+         _ANY | {"what": "target"}),
+        (OtherProtocol, "3.7", "now",
+         _G + "Computed a new target assignment for epoch {epoch:int}"
          " with '{detail}' assignor{_rest}",
          _ANY | {"what": "target"}),
         (OtherProtocol, "3.6", "3.6",
@@ -44,6 +48,11 @@ EPOCHS = rows(
         (OtherProtocol, "3.6", "now",
          _G + "Failed to compute a new target assignment for epoch {epoch:int}{detail}",
          _ANY | {"what": "no target"}),
+        (OtherProtocol, "3.8", "now",
+         _G + "Member {member} new assignment state: epoch={epoch:int},"
+         " previousEpoch={_previous:int}, state={detail:word}, assignedPartitions={owns:held}"
+         " and revokedPartitions={revoking:held}.",
+         _CONSUMER | {"what": "assignment"}),
         (OtherProtocol, "3.8", "now",
          _G + "Member {member} new assignment state: epoch={epoch:int},"
          " previousEpoch={_previous:int}, state={detail:word}, {_rest}",

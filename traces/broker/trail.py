@@ -15,13 +15,16 @@ from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, name_of
 from groupcheck.traces.broker.belief import Belief
 from groupcheck.traces.broker.broker_log import Broker
 from groupcheck.traces.broker.certain import CertainLines
+from groupcheck.traces.broker.consumer_steps import ConsumerSteps
 from groupcheck.traces.broker.follow_lines import LineFollower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
 from groupcheck.traces.findings.anomalies import find_anomalies
 from groupcheck.traces.findings.findings import Findings, RefusedRequests, Window
+from groupcheck.traces.findings.held_back import held_back
 from groupcheck.traces.findings.report import Anomaly, GroupReport, UnexplainedLine
 from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.lines.sequences import Wrong
+from groupcheck.traces.phrases import plural
 from groupcheck.traces.story.events import (
     AssignmentReceived,
     Converted,
@@ -45,6 +48,10 @@ NOTES_KEPT = 200
 TEXTS_KEPT = 10_000
 TEXT_CHARS = 500
 LOADS_MS = 60_000
+NO_STEPS = (
+    "nothing is judged: no line at DEBUG shows a step of a member of which all is known"
+    ' ("new assignment state", "Computed a new target assignment")'
+)
 """A group that is loaded so soon after its coordinator started belongs to that start."""
 _STEPS = (RebalanceStarted, Stabilized, GroupEmptied, AssignmentReceived)
 _ONCE = (RebalanceStarted, Stabilized, GroupEmptied)
@@ -70,6 +77,7 @@ class Trail:
     broker: int | None
     follower: LineFollower = Factory(LineFollower)
     certain: CertainLines = Factory(CertainLines)
+    consumer: ConsumerSteps = Factory(ConsumerSteps)
     # Lines that contradict themselves.
     impossible: list[Wrong] = Factory(list)
     timeline: Timeline = Factory(Timeline)
@@ -130,18 +138,32 @@ class Trail:
             self.last_time = event.time
         self.last_text = text
         if isinstance(event, OtherProtocol | Converted):
-            self._other(event)
+            self._other(event, text)
         else:
             self._classic(event, text, broker, repeats)
         self.certain.observe(event, text)
         self.timeline.observe(event)
 
-    def _other(self, event: OtherProtocol | Converted) -> None:
+    def _other(self, event: OtherProtocol | Converted, text: str) -> None:
         if event.protocol != "classic":
             self.protocols[event.protocol or "consumer"] += bool(event.protocol)
-        if isinstance(event, Converted):
+        if isinstance(event, OtherProtocol):
+            self._member_step(event, text)
+        else:
+            self.consumer.forget()
             self.note("protocol_changed", event.line, f"the group became a {event.protocol} group")
             self.follower.group.forget(loaded=True)
+
+    def _member_step(self, event: OtherProtocol, text: str) -> None:
+        """A step of a member of a consumer group."""
+        wrong = self.consumer.observe(event)
+        if wrong is None:
+            return
+        self.refused[()] += 1
+        if len(self.unexplained) < UNEXPLAINED_KEPT:
+            self.unexplained.append(
+                UnexplainedLine(event.line, text[:TEXT_CHARS], wrong.why, wrong.possible, False)
+            )
 
     def _classic(self, event: Event, text: str, broker: Broker, repeats: bool) -> None:
         if isinstance(event, GroupLoaded | GroupUnloaded) and event.protocol not in (
@@ -149,6 +171,7 @@ class Trail:
             "other",
         ):
             self.protocols[event.protocol] += 1
+            self.consumer.forget()
             return
         if isinstance(event, GroupUnloaded) and event.protocol == "other":
             return
@@ -259,6 +282,7 @@ class Trail:
         """The coordinator lost its memory of the group; `why`, in words."""
         self.follower.group.forget(loaded=True)
         self.certain.begin_anew()
+        self.consumer.forget()
         self._away(event, "restart", isinstance(event, CoordinatorStarted))
         self.timeline.interrupted(event)
         self.reset = why
@@ -279,7 +303,7 @@ class Trail:
             doubts, [u for u in judged if not u.assumed], unexplained, assumed
         )
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
-        found = find_anomalies(self.timeline) if protocol == "classic" else ()
+        found = (find_anomalies if protocol == "classic" else held_back)(self.timeline)
         anomalies = (*_of_refusals(judged), *self.anomalies, *found)
         return GroupReport(
             self.group,
@@ -344,7 +368,15 @@ class Trail:
             )
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
-            return UNKNOWN, f"the {name} protocol is not followed yet; this is its timeline only"
+            if name != "consumer" or self.steps:
+                return (
+                    UNKNOWN,
+                    f"the {name} protocol is not followed yet; this is its timeline only",
+                )
+            if not self.consumer.judged:
+                return UNKNOWN, NO_STEPS
+            steps = plural(self.consumer.judged, "step")
+            return HOLDS, f"every line is explained ({steps} of members, by the model `consumer`)"
         if assumed:
             return (
                 UNKNOWN,

@@ -4,7 +4,7 @@ of causes serves all logs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -15,6 +15,8 @@ from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.findings.findings import HEARTBEAT, SESSION, Findings
 from groupcheck.traces.findings.report import Anomaly, FileReport, GroupReport
 from groupcheck.traces.formats import PACKET_CAPTURE, REQUEST_LOG
+from groupcheck.traces.phrases import seconds
+from groupcheck.traces.story.moments import Round
 
 KINDS = {"generation_reset": "group_reset", "fenced": "instance_fenced"}
 """An anomaly -> the statement, where their names differ."""
@@ -39,6 +41,9 @@ STATEMENTS_KEPT = 50
 def statements(report: FileReport, group: GroupReport) -> Iterator[Statement]:
     """Everything that was found about the group and that a cause may ask for."""
     say = _Speaker(report.path, group.group)
+    if group.protocol == "consumer" and group.timeline.first is not None:
+        first = group.timeline.first
+        yield say("consumer_group", first.line, report.quotes.get(first.line, ""), first.time)
     for found in group.anomalies:
         kind = KINDS.get(found.kind, found.kind)
         if kind in kinds():
@@ -61,6 +66,7 @@ def statements(report: FileReport, group: GroupReport) -> Iterator[Statement]:
     yield from _refusals(say, group.findings)
     yield from _members(say, group.findings, report.format in (REQUEST_LOG, PACKET_CAPTURE))
     yield from _settings(say, group.findings)
+    yield from _handed_over(say, group.timeline.rounds)
     if group.requests is not None:
         for came in group.requests.facts.returns[:STATEMENTS_KEPT]:
             text = f"{came.client} left, and joined again on the same connection"
@@ -133,6 +139,18 @@ def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Stateme
         elif away.kind == "dead" and requests:
             text = f"{who} sends nothing any more"
             yield say("broker_expired", window.line, text, window.since, who)
+
+
+def _handed_over(say: _Speaker, rounds: Sequence[Round]) -> Iterator[Statement]:
+    """That all partitions that rebalances of a consumer group moved have arrived."""
+    some = [h for x in rounds for h in x.handovers]
+    arrived = [h for h in some if h.taken is not None]
+    if arrived and not any(h.waits for h in some):
+        most = max((ms for h in some if (ms := h.held_ms) is not None), default=0)
+        last = max(arrived, key=lambda h: h.taken.line if h.taken else 0).taken
+        assert last is not None
+        text = "partitions went from member to member"
+        yield say("handed_over", last.line, text, last.time, moved=len(arrived), most=seconds(most))
 
 
 def _settings(say: _Speaker, found: Findings) -> Iterator[Statement]:

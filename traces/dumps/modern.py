@@ -4,13 +4,17 @@ KIP-1071), as its records tell them.
 
 from __future__ import annotations
 
+from typing import Any
+
 from attrs import Factory, define
 
 from groupcheck.traces.dumps.records import (
     AssignmentRecord,
     EpochRecord,
     MemberRecord,
+    Partitions,
     Record,
+    TargetRecord,
     Tombstone,
 )
 from groupcheck.traces.dumps.shares import Shares
@@ -29,25 +33,49 @@ class ModernStory:
     timeline: Timeline
     spans: MemberSpans
     members: dict[str, None] = Factory(dict)
+    # Member -> what it is to have.
+    targets: dict[str, Partitions] = Factory(dict)
     _shares: Shares = Factory(lambda self: Shares(self.spans), takes_self=True)
     _highest: int = 0
+    _cuts: int = 0
 
-    def observe(self, r: Record) -> None:
+    def observe(self, r: Record, cuts: int) -> None:
+        """Takes a record; `cuts`: how often records may have been missing so far."""
+        if cuts != self._cuts:
+            self._cuts, self.targets = cuts, {}
+            self.timeline.forget_partitions()
         if isinstance(r, MemberRecord):
             self._joined(r)
         elif isinstance(r, EpochRecord):
             self._epoch(r)
+        elif isinstance(r, TargetRecord):
+            self._planned(r)
         elif isinstance(r, AssignmentRecord):
             self._shares.own(r, r.epoch or 0, r.member, r.partitions)
             if r.epoch is not None and r.epoch > 0:
                 self.members.setdefault(r.member)  # it joined before the dump begins
-                self._tell(r, r.protocol, "assignment", r.member, r.epoch, r.stable)
+                self._tell(
+                    r,
+                    r.protocol,
+                    "assignment",
+                    r.member,
+                    r.epoch,
+                    r.stable,
+                    owns=r.partitions - r.revoking,
+                    revoking=r.revoking,
+                )
+
+    def _planned(self, r: TargetRecord) -> None:
+        if r.partitions is None:
+            self.targets.pop(r.member, None)
+        elif r.member in self.targets or len(self.targets) < MEMBERS_KEPT:
+            self.targets[r.member] = r.partitions
 
     def removed(self, r: Tombstone) -> None:
         """The group is gone."""
         for id in [*self.members]:
             self._tell(r, r.protocol, "gone", id)
-        self.members, self._highest = {}, 0
+        self.members, self.targets, self._highest = {}, {}, 0
         self._shares.now(r, 0, {})
 
     def _joined(self, r: MemberRecord) -> None:
@@ -65,7 +93,9 @@ class ModernStory:
 
     def _epoch(self, r: EpochRecord) -> None:
         if r.target:
-            self._tell(r, r.protocol, "target", epoch=r.epoch)
+            known = r.protocol == "consumer" and self.members.keys() <= self.targets.keys()
+            shares = dict(self.targets) if known else None
+            self._tell(r, r.protocol, "target", epoch=r.epoch, shares=shares)
         elif r.epoch > self._highest:
             self._highest = r.epoch
             self._tell(r, r.protocol, "epoch", epoch=r.epoch)
@@ -78,6 +108,7 @@ class ModernStory:
         member: str | None = None,
         epoch: int | None = None,
         stable: bool = False,
+        **moves: Any,
     ) -> None:
         self.timeline.observe(
             OtherProtocol(
@@ -89,5 +120,6 @@ class ModernStory:
                 member=member,
                 epoch=epoch,
                 detail="STABLE" if stable else None,
+                **moves,
             )
         )

@@ -21,6 +21,7 @@ from groupcheck.traces.dumps.records import (
     Partitions,
     Record,
     StoredMember,
+    TargetRecord,
     Tombstone,
 )
 from groupcheck.traces.messages.consumer_protocol import assignment
@@ -209,10 +210,16 @@ def _given(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
             **told,
             epoch=whole(value, "memberEpoch"),
             partitions=_shares(value, "assignedPartitions") | revoking,
+            revoking=revoking,
             stable=value.get("state", 0) == 0 and not revoking,
         )
 
     return read
+
+
+def _planned(place: Fields, key: Fields, value: Fields | None) -> Record:
+    some = None if value is None else _shares(value, "topicPartitions")
+    return TargetRecord(**place, member=_text(key, "memberId"), partitions=some)
 
 
 def _ignored(place: Fields, key: Fields, value: Fields | None) -> Record:
@@ -227,7 +234,7 @@ _READERS: dict[int, Callable[[Fields, Fields, Fields | None], Record]] = {
     4: _ignored,
     5: _joined("consumer"),
     6: _epoch("consumer", "assignmentEpoch"),
-    7: _ignored,
+    7: _planned,
     8: _given("consumer"),
     10: _joined("share"),
     11: _epoch("share", "epoch"),

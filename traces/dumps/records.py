@@ -104,9 +104,20 @@ class AssignmentRecord(Record):
     epoch: int | None = None
     # What it owns, with what it still has to revoke.
     partitions: Partitions = frozenset()
+    # Those of them that it has to give up.
+    revoking: Partitions = frozenset()
     stable: bool = False
 
 
 @frozen(kw_only=True)
+class TargetRecord(Record):
+    """The partitions that a member of a consumer group is to have."""
+
+    member: str
+    # None: it is to have none any more.
+    partitions: Partitions | None = None
+
+
+@frozen(kw_only=True)
 class OtherRecord(Record):
-    """A record that tells nothing about members or offsets (subscribed topics, target shares)."""
+    """A record that tells nothing about members or offsets (subscribed topics)."""

@@ -79,7 +79,7 @@ class DumpTrail:
         elif isinstance(r, Tombstone):
             self._removed(r)
         else:
-            self.modern.observe(r)
+            self.modern.observe(r, cuts)
         times = [m.time for m in (last,) if m is not None and m.time is not None]
         self.timeline.first = first or Moment(r.line, r.time)
         if r.time is not None:

@@ -122,3 +122,9 @@ class EpochExchange(Exchange):
     protocol: str
     epoch: int
     to_epoch: int | None = None
+    # The partitions that the member says it has; None if it says nothing.
+    owned: frozenset[str] | None = None
+    # Its assignment in the answer; None if the answer repeats none.
+    assigned: frozenset[str] | None = None
+    # The interval for heartbeats in the answer, in ms; 0 if it has none.
+    interval_ms: int = 0

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from statistics import median
 
+from groupcheck.traces.findings.held_back import held_back
 from groupcheck.traces.findings.mass_expiry import MassExpiry, mass_expiries
 from groupcheck.traces.findings.report import Anomaly
 from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, ShortConsumers, short_consumers
@@ -45,6 +46,7 @@ def find_anomalies(timeline: Timeline) -> Iterator[Anomaly]:
     yield from _bounces(timeline)
     yield from _short_lives(timeline)
     yield from _unassigned(timeline)
+    yield from held_back(timeline)
 
 
 def busiest(starts: list[int], window: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.traces.findings import anomalies as found
+from groupcheck.traces.findings.held_back import HELD_MS
 from groupcheck.traces.findings.mass_expiry import DEAD_LEAST, GHOSTS_LEAST
 from groupcheck.traces.findings.short_consumers import LIVES_LEAST
 from groupcheck.traces.story.moments import TOGETHER_MS
@@ -94,6 +95,12 @@ KINDS = (
         "generation_without_assignment",
         "A generation was given up before the leader's assignment arrived.",
         BOTH,
+    ),
+    AnomalyKind(
+        "partitions_held_back",
+        "A member of a consumer group (KIP-848) held partitions back that others waited for.",
+        f"{BOTH}, {DUMP}",
+        f"{HELD_MS // SECOND_MS} seconds",
     ),
     AnomalyKind(
         "unexplained_line",

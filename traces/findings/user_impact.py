@@ -238,7 +238,8 @@ def _at_least(setting: Setting) -> float:
 
 def _absences(t: Timeline) -> Iterator[Absence]:
     for m in t.members.values():
-        if m.gone == "expired":
+        silent = m.gone == "gone" and bool(t.epochs) and m.id in t.signs  # only requests tell
+        if m.gone == "expired" or silent:
             since = t.signs.get(m.id)  # a coordinator's own log does not show heartbeats
             line = m.ended.line if m.ended else 0
             until = m.ended.time if m.ended else None

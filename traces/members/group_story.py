@@ -16,6 +16,7 @@ from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.members.handed_over import hand_over
 from groupcheck.traces.members.standing import Standing
 from groupcheck.traces.members.story import MemberRound, MemberStory
 from groupcheck.traces.story.events import RebalanceCause
@@ -127,6 +128,7 @@ def group_story(members: Iterable[MemberStory]) -> GroupStory:
     for m in some:
         _add_member(out, m, caused)
     out.rounds.sort(key=lambda x: _when(x.started or x.joined_at))
+    hand_over(out.rounds, some)
     if len({m.log for m in some}) > 1:
         for x in out.rounds:
             x.started, x.joined_at, x.assigned = map(_nowhere, (x.started, x.joined_at, x.assigned))

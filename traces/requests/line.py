@@ -346,10 +346,28 @@ def _epochs(protocol: str) -> Callable[[Fields, Fields, Fields], tuple[Exchange,
                 protocol=protocol,
                 epoch=_int(request, "memberEpoch", 0),
                 to_epoch=_int(response, "memberEpoch") if "memberEpoch" in response else None,
+                owned=_partitions(request),
+                assigned=_partitions(response.get("assignment")),
+                interval_ms=max(0, _int(response, "heartbeatIntervalMs", 0)),
             ),
         )
 
     return read
+
+
+def _partitions(fields: Any) -> frozenset[str] | None:
+    """`topicPartitions` as names with the topics' ids; None if there are none, or no list of them
+    (a streams group has tasks).
+    """
+    topics = fields.get("topicPartitions") if isinstance(fields, dict) else None
+    if not isinstance(topics, list) or not all(isinstance(t, dict) for t in topics):
+        return None
+    return frozenset(
+        f"{_text(t, 'topicName') or _text(t, 'topicId')}-{n}"
+        for t in topics
+        for n in (t.get("partitions") or ())
+        if isinstance(n, int)
+    )
 
 
 _READERS: dict[str, Callable[[Fields, Fields, Fields], tuple[Exchange, ...]]] = {

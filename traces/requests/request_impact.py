@@ -275,7 +275,7 @@ def _unowned(stays: MemberSpans, timeline: Timeline, found: Findings) -> list[Un
 
 def _really_until(stay: MemberSpan, timeline: Timeline) -> int | None:
     member = timeline.members.get(stay.member)
-    if member is None or member.gone != "expired" or member.ended is None:
+    if member is None or member.gone not in ("expired", "gone") or member.ended is None:
         return stay.until
     sign = timeline.signs.get(stay.member)
     died = sign if sign is not None else member.ended.time

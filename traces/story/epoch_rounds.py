@@ -1,9 +1,9 @@
 """The timeline of a KIP-848 group (consumer, share, streams), in which each new group epoch is a
 rebalance.
 
-No model is involved. A rebalance ends when every member has its assignment of that epoch (DEBUG
-lines from 4.0 on). The end is reported only for groups whose beginning the log shows, because other
-groups may have members that no line names.
+No model is involved. A rebalance ends when every member has its assignment of that epoch and no
+partition is on its way any more (DEBUG lines from 4.0 on). The end is reported only for groups
+whose beginning the log shows, because other groups may have members that no line names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from groupcheck.traces.story.events import OtherProtocol, RebalanceCause
-from groupcheck.traces.story.moments import Moment, Round, moment
+from groupcheck.traces.story.handovers import Handovers
+from groupcheck.traces.story.moments import ACKNOWLEDGED, Moment, Round, moment
 
 _CAUSES = {
     "joined": RebalanceCause.JOIN,
@@ -24,6 +25,7 @@ _CAUSES = {
     "configuration": RebalanceCause.METADATA_CHANGE,
     "topology": RebalanceCause.METADATA_CHANGE,
 }
+_WENT = {"left": "left", "fenced": "expired", "gone": "gone", "found gone": "gone"}
 FIRST_EPOCH = 2
 """The first epoch of a new group is 2 (1 in some versions)."""
 
@@ -39,6 +41,9 @@ class EpochStory:
     reached: set[str] = Factory(set)
     # Why the next epoch begins: cause, members and text.
     why: tuple[RebalanceCause, tuple[str, ...], str] = (RebalanceCause.NOT_TOLD, (), "")
+    handovers: Handovers = Factory(Handovers)
+    # Lines tell which member has reached which epoch.
+    _detailed: bool = False
 
     def observe(self, event: OtherProtocol, current: Round | None) -> Round | None:
         """Takes one event; `current`: the last rebalance. Returns a new one if it begins here."""
@@ -50,6 +55,7 @@ class EpochStory:
             self.why = (_CAUSES[event.what], () if member is None else (member,), reason)
         if member is not None:
             self._members(event.what, member, event.detail)
+        self._moves(event, current)
         if event.epoch is None:
             return None
         if event.what == "epoch":
@@ -62,19 +68,36 @@ class EpochStory:
             self._given(member, moment(event), current)
         return None
 
+    def _moves(self, event: OtherProtocol, current: Round | None) -> None:
+        """The partitions that the event moves."""
+        at, member = moment(event), event.member
+        self._detailed = self._detailed or event.what == "assignment"
+        if event.shares is not None:
+            begun = [*self.handovers.planned(at, event.shares)]
+        elif member is not None and event.owns is not None:
+            begun = [*self.handovers.assigned(at, member, event.owns, event.revoking)]
+        else:
+            begun = []
+            if member is not None and event.what in _WENT:
+                self.handovers.gone(at, member, _WENT[event.what])
+            elif event.what == "rejoined" and event.detail:
+                self.handovers.renamed(event.detail, member or "")
+        if current is not None:
+            current.handovers += begun
+
     def _members(self, what: str, member: str, old: str | None) -> None:
         if what in ("joined", "rejoined", "assignment"):
             self.members[member] = None
             if what == "rejoined" and old:
                 self.members.pop(old, None)
-        elif what in ("left", "fenced", "gone"):
+        elif what in _WENT:
             self.members.pop(member, None)
 
     def _bumped(self, event: OtherProtocol, current: Round | None) -> Round:
         assert event.epoch is not None
         self.whole = self.whole or (current is None and event.epoch <= FIRST_EPOCH)
         if current is not None and current.outcome == "open":
-            current.outcome = "interrupted"
+            current.outcome = "interrupted" if self._detailed else "unseen"
         cause, causers, reason = self.why
         self.why, self.reached = (RebalanceCause.NOT_TOLD, (), ""), set()
         began = Round(
@@ -89,6 +112,12 @@ class EpochStory:
 
     def _given(self, member: str, when: Moment, current: Round) -> None:
         self.reached.add(member)
-        if self.whole and current.outcome == "open" and self.reached >= set(self.members):
-            current.assigned, current.outcome = when, "assigned"
-            current.held_up_by, current.waited_for = (member,), "was given its part last"
+        done = self.whole and current.outcome == "open" and self.reached >= set(self.members)
+        if not done or any(h.waits for h in current.handovers):
+            return
+        current.assigned, current.outcome = when, "assigned"
+        current.held_up_by, current.waited_for = (member,), "was given its part last"
+        late = [h for h in current.handovers if h.how == ACKNOWLEDGED and h.released is not None]
+        if late:
+            last = max(late, key=lambda h: h.released.line if h.released else 0)
+            current.held_up_by, current.waited_for = (last.source,), "gave its partitions up last"

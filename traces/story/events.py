@@ -8,6 +8,7 @@ own (GroupMetadataManager, GroupCoordinator).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from attrs import frozen
@@ -364,6 +365,11 @@ class OtherProtocol(Event):
     member: str | None = None
     epoch: int | None = None
     detail: str | None = None
+    # What the member has from now on, and what it has to give up; None if the line does not tell.
+    owns: frozenset[str] | None = None
+    revoking: frozenset[str] = frozenset()
+    # Member -> its partitions in the new target assignment; None if the line does not tell.
+    shares: Mapping[str, frozenset[str]] | None = None
 
 
 @frozen(kw_only=True)

@@ -23,6 +23,7 @@ interval apart (heartbeat.interval.ms, 3 s by default).
 """
 MOST_CANDIDATES = 5
 NOT_SHOWN = "not shown"
+ACKNOWLEDGED, KEPT, UNSEEN = "acknowledged", "kept", "unseen"
 
 
 @define
@@ -43,6 +44,40 @@ def elapsed(a: Moment | None, b: Moment | None) -> int | None:
 
 
 @define
+class Handover:
+    """Partitions on their way from one member of a consumer group (KIP-848) to another."""
+
+    partitions: tuple[str, ...]
+    # The member that had them.
+    source: str
+    # The target assignment took them away; where no line tells it, the member was told.
+    since: Moment
+    # Who is to have them; empty if nobody is, or no line tells it.
+    heir: str = ""
+    # Nobody is to have them.
+    dropped: bool = False
+    # The source was told to give them up.
+    asked: Moment | None = None
+    # The source had given them up; and how: `acknowledged`, or how the source went; `kept` if a
+    # later target assignment left them with it before it was told; `unseen` if lines are missing.
+    released: Moment | None = None
+    how: str = ""
+    # The heir was given them.
+    taken: Moment | None = None
+
+    @property
+    def held_ms(self) -> int | None:
+        """How long the source held them back, in ms; None while it does, or without times."""
+        return elapsed(self.since, self.released)
+
+    @property
+    def waits(self) -> bool:
+        """Somebody still waits for them."""
+        over = self.how in (KEPT, UNSEEN) or (self.dropped and self.released is not None)
+        return self.taken is None and not over
+
+
+@define
 class Round:
     """One rebalance."""
 
@@ -58,7 +93,7 @@ class Round:
     # When the leader's assignment arrived.
     assigned: Moment | None = None
     # open, stabilized (no assignment yet), assigned, emptied, interrupted (another round began
-    # before the assignment) or lost.
+    # before the assignment), lost, or unseen (no line tells how rebalances of the group end).
     outcome: str = "open"
     size: int | None = None
     leader: str | None = None
@@ -71,6 +106,8 @@ class Round:
     # The members that it waited for, as far as the log tells, and what ended the wait, in words.
     held_up_by: tuple[str, ...] = ()
     waited_for: str = ""
+    # The partitions that it takes from members, each in one (consumer groups alone).
+    handovers: list[Handover] = Factory(list)
     # It began in an Empty group, so the initial delay ran (KIP-134).
     initial: bool = False
     # The last event of its join phase so far.

@@ -228,8 +228,13 @@ class Timeline:
         """The coordinator stopped or started: the round that it was in will not end here."""
         if self.open is not None:
             self.open.outcome = "lost"
+        self.forget_partitions()
         self._joined_up(event)
         self._settled(event)
+
+    def forget_partitions(self) -> None:
+        """Lines may be missing: who has which partitions of a consumer group is not known."""
+        self._story.handovers.forget()
 
     def _joined_up(self, event: Event) -> None:
         if self._preparing_since is not None:
@@ -424,8 +429,8 @@ class Timeline:
             self.counts["joined"] += 1
             if event.what == "rejoined" and event.detail:
                 self._gone(event.detail, event, "replaced")
-        elif event.what in ("left", "fenced", "away", "gone"):
-            how = "expired" if event.what == "fenced" else event.what
+        elif event.what in ("left", "fenced", "away", "gone", "found gone"):
+            how = {"fenced": "expired", "found gone": "gone"}.get(event.what, event.what)
             self._gone(id, event, how)
             self.counts[how] += 1
 

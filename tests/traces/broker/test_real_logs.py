@@ -182,12 +182,12 @@ def test_a_consumer_that_is_closed_right_after_its_first_assignment_costs_two_ge
     assert len(delays) >= 25
 
 
-def test_a_group_of_a_protocol_not_modelled_yet_has_a_timeline_and_an_honest_unknown() -> None:
+def test_a_consumer_group_has_a_timeline_and_a_verdict_where_lines_show_its_steps() -> None:
     g = group("kip848-online-upgrade-broker.log", "avro-consumer2")
-    assert (g.verdict, g.protocol) == ("unknown", "consumer") and "not followed yet" in g.reason
+    assert (g.verdict, g.protocol) == ("unknown", "consumer") and "nothing is judged" in g.reason
     assert {epoch for epoch, _, _ in g.timeline.epochs} == {4, 5, 6}
     live = group("live-kip848.log", "g1")
-    assert live.verdict == "unknown"
+    assert live.verdict == "holds"
     rounds = [(r.to_generation, r.cause.value, r.size, r.outcome) for r in live.timeline.rounds]
     assert rounds == [
         (2, "join", 1, "assigned"),

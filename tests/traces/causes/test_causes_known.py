@@ -50,6 +50,7 @@ def test_every_cause_has_a_log_that_shows_it() -> None:
     shown = {kind for case in cases for kind in (*case.causes, *case.possible, case.healthy)}
     shown |= FOUND  # found in whole logs, see below
     shown.add("process_paused")  # see test_replay_requests.py
+    shown |= {"kip848_held_back", "kip848_handed_over"}  # see test_handovers.py
     assert {*CAUSES} - shown == set()
 
 
@@ -155,6 +156,8 @@ def test_no_text_has_holes(kind: str) -> None:
 # What a derived fact, or every sentence of a kind, always tells.
 ALWAYS = {
     "wrong_protocol": ("size",),
+    "handed_over": ("moved", "most"),
+    "partitions_held_back": ("told",),
     "replicas_shrunk": ("before", "after"),
     "offsets_topic_unmade": ("wanted",),
     "group_empty": ("lag", "arrived"),

@@ -20,6 +20,8 @@ from groupcheck.traces.findings.report import FileReport, GroupReport
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parents[2] / "data" / "dumps"
+RECORDED = {"kip848_held_back"}
+"""A member of the recorded consumer group takes 20 s to give partitions up."""
 DUMPS = sorted(DATA.glob("dump-*"))
 WHOLE = [*DUMPS, DATA / "formatted-3.9.1.log.gz"]
 """What names leaders or shares; the older formatters print less."""
@@ -153,8 +155,8 @@ def test_a_kip_848_group_has_its_epochs_members_and_the_wait_for_a_revocation() 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.gz")), ids=lambda path: path.name)
 def test_nothing_is_wrong_with_the_recorded_groups(path: Path) -> None:
     found = replay([path])
-    assert found.health == "calm" and found.verdict == "unknown"
-    assert not any(a.diagnosis.causes for a in found.answers)
+    assert found.verdict == "unknown"
+    assert {c.cause.kind for a in found.answers for c in a.diagnosis.causes} <= RECORDED
 
 
 # -- commits
@@ -409,7 +411,8 @@ def test_mutated_dumps_neither_crash_nor_accuse(tmp_path: Path) -> None:
         found = replay([path])
         if name in innocent:
             assert found.verdict == "unknown", name
-            assert not any(a.diagnosis.causes for a in found.answers), name
+            some = {c.cause.kind for a in found.answers for c in a.diagnosis.causes}
+            assert some <= RECORDED, name
 
 
 @pytest.mark.parametrize(

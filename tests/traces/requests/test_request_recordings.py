@@ -209,8 +209,9 @@ def test_a_kip_848_group_has_its_epochs_and_members() -> None:
         (3, "join", 2, "assigned"),
         (4, "join", 3, "assigned"),
         (5, "leave", 2, "assigned"),
-        (6, "not_told", 2, "open"),  # that a member expired shows in no request
+        (6, "gone", 1, "assigned"),  # a silent member's partitions were given to another one
     ]
+    assert rounds[-1].causers == ("Z7QpNdpeQ7e4G5GQkVGhHw",)
     # The broker's own log has the same members at the same epochs.
     theirs = replay_file(str(DATA.parent / "replay" / "live-kip848.log")).groups[0].timeline.rounds
     assert [r.causers for r in rounds[:4]] == [r.causers for r in theirs[:4]]
