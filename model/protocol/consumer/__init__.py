@@ -3,5 +3,6 @@
 `memory` is what the coordinator remembers, with epochs that are relative to each other, so that
 nothing bounds a run; `reconciliation` takes one member towards its target; `heartbeats`, `targets`
 and `timers` are the coordinator's rules, `scope` its readings, `releases` what differs between
-versions of Kafka. `client` is a simple member, and `client_faults` its faults.
+versions of Kafka. `commits` and `offsets` are the
+feature of that name. `client` is a simple member, and `client_faults` its faults.
 """
