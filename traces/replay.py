@@ -30,7 +30,7 @@ from groupcheck.traces.requests.replay import replay_requests
 from groupcheck.traces.requests.request_log import RequestLog
 from groupcheck.traces.story.events import Event
 
-COLLECT_AFTER = 100_000
+COLLECT_AFTER = 500_000
 """New objects until Python looks for cycles. A replay makes hardly any cycles, and looking for
 them took a fifth of its time.
 """

@@ -41,7 +41,7 @@ SCENARIOS = (
     short_help="Simulate what a rebalance costs: pauses, lag, requests, side by side.",
     epilog=examples(
         "groupcheck simulate --members 300",
-        "groupcheck simulate --compare classic,cooperative,async_server --replications 8",
+        "groupcheck simulate --compare classic,cooperative,consumer,async_server --replications 8",
         "groupcheck simulate --scenario sick-host --compare classic,async_server --json",
         "groupcheck simulate --scenario crash --compare classic,cooperative --html crash.html",
     ),

@@ -15,9 +15,10 @@ second model of it exists here. What is added is time: `assumptions` says how lo
 `Assumptions`, `Comparison`) are frozen attrs, equal setups give equal results, and
 `Result.measures` has the figures by name.
 
-Where things are: `world` (slots and rules), `clock`, `parts` and `running` (a group: steps cut
-where a message travels), `coordinator` and `members` (the two sides), `plan` (one plan instead of
-all), `observer` and `lag` (what is measured), `simulation` (one run), `compare`, `intervals` and
+Where things are: `world` (slots and rules), `clock`, `thread` and `processes` (what the two sides
+of any group do), `parts` and `running` (a classic group: steps cut where a message travels) with
+`coordinator`, `members` and `plan` (one plan instead of all), `consumer` (a group of KIP-848),
+`observer` and `lag` (what is measured), `simulation` (one run), `compare`, `intervals` and
 `sensitivity` (many).
 
 SimPy or another library of processes would have nothing to do: an event is one call of one

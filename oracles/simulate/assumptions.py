@@ -28,6 +28,8 @@ FROM_1_MS = (
     "request_timeout_ms",
     "metadata_max_age_ms",
     "new_member_timeout_ms",
+    "consumer_heartbeat_interval_ms",
+    "consumer_session_timeout_ms",
 )
 """Kafka takes them in whole milliseconds (ConsumerConfig, GroupMetadata). What happens every 0 ms
 would not let the time go on.
@@ -81,6 +83,17 @@ class Assumptions:
     )
     rebalance_delay_ms: float = _number(
         300_000, "scheduled.rebalance.max.delay.ms (Connect alone)."
+    )
+    consumer_heartbeat_interval_ms: float = _number(
+        5_000, "group.consumer.heartbeat.interval.ms of the broker (KIP-848 alone)."
+    )
+    consumer_session_timeout_ms: float = _number(
+        45_000, "group.consumer.session.timeout.ms of the broker (KIP-848 alone)."
+    )
+    consumer_assignment_interval_ms: float = _number(
+        1_000,
+        "group.consumer.assignment.interval.ms of the broker: the least time between two targets"
+        " (KIP-848 alone, Kafka 4.3 and newer; before: 0).",
     )
     # -- network and coordinator
     network_ms: Distribution = field(
@@ -211,12 +224,14 @@ class Assumptions:
                 raise UserError(
                     f"{name} is {value:g}, not a whole number from 1 up", where="assumptions"
                 )
-        if self.heartbeat_interval_ms >= self.session_timeout_ms:
-            raise UserError(
-                f"heartbeat_interval_ms is {self.heartbeat_interval_ms:g}, and session_timeout_ms"
-                f" {self.session_timeout_ms:g} is no longer: Kafka's client refuses that",
-                where="assumptions",
-            )
+        for of, refuses in (("", "client"), ("consumer_", "broker")):
+            beat, session = f"{of}heartbeat_interval_ms", f"{of}session_timeout_ms"
+            if getattr(self, beat) >= getattr(self, session):
+                raise UserError(
+                    f"{beat} is {getattr(self, beat):g}, and {session} {getattr(self, session):g}"
+                    f" is no longer: Kafka's {refuses} refuses that",
+                    where="assumptions",
+                )
         self._check_rates()
 
     def _check_rates(self) -> None:

@@ -1,9 +1,8 @@
-"""The coordinator's side of a simulation: one thread that works on one request after the other,
+"""The coordinator's side of a classic group: one thread that works on one request after the other,
 timers, and the answers that it sends.
 
-The thread serves all groups of the broker's partition in the order in which requests arrive. Since
-nobody else looks at its memory, the state changes when a request arrives, in that order, and what
-follows (answers, timers) happens when the thread is done with it.
+Since nobody else looks at its memory, the state changes when a request arrives, in that order, and
+what follows (answers, timers) happens when the thread is done with it.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from groupcheck.oracles.simulate import losses
 from groupcheck.oracles.simulate.drives import APPENDS, COMMIT, TIMERS, commit_key
 from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.simulate.sizes import join_answer_bytes
+from groupcheck.oracles.simulate.thread import Thread
 from groupcheck.oracles.simulate.world import Bound
 
 
@@ -30,12 +30,11 @@ def _leader(seats: Any) -> int | None:
     return getattr(seats, "leader", None)
 
 
-class Coordinator:
+class Coordinator(Thread[Parts]):
     """The thread, the timers and the connections of one coordinator."""
 
     def __init__(self, group: Parts) -> None:
-        self.group = group
-        self.idle_at = 0.0  # when the thread is done with all that has arrived
+        super().__init__(group)
         rules = group.world.rules
         own = {name: timer for name, timer in TIMERS.items() if name in rules}
         self._timers = {n: t for n, t in own.items() if "seats" not in rules[n].rule.slots}
@@ -50,30 +49,8 @@ class Coordinator:
         # The number of each member's last message: what is on its way for an earlier one is void.
         self.turn = [0] * group.size
         self._outgoing: list[tuple[int, Link]] = []
-        self._longer = 0.0  # by how much the thread is busy with the step at hand
-        self._others_until = 0.0
 
-    # -- the thread
-
-    def work(self, now: float, service_ms: float) -> float:
-        """The thread works on something that arrives now. Returns when it is done."""
-        if self.group.assumptions.other_requests_per_s:
-            self._serve_others(now)
-        self.idle_at = max(self.idle_at, now) + service_ms
-        return self.idle_at
-
-    def plans(self) -> None:
-        """The coordinator itself makes a plan in the step at hand."""
-        group = self.group
-        self._longer += group.assumptions.assign_ms_per_partition * group.observer.partitions
-
-    def _serve_others(self, now: float) -> None:
-        """The requests of other groups that have arrived meanwhile (a Poisson process)."""
-        a, rng = self.group.assumptions, self.group.streams("others")
-        gap_ms = 1000 / a.other_requests_per_s
-        while self._others_until <= now:
-            self.idle_at = max(self.idle_at, self._others_until) + a.service_ms.draw(rng)
-            self._others_until += rng.expovariate(1 / gap_ms)
+    # -- requests
 
     def arrive(self, index: int, turn: int) -> None:
         """A request arrives, and is handled behind all that came before."""
@@ -311,5 +288,4 @@ class Coordinator:
             for id, heard in mine.items():
                 heard[0] = -phase_of(index)
                 group.clock.at(heard[0] + patience, self._look, index, id, heard)
-        self.idle_at = 0.0
-        self._others_until = 0.0
+        self.rested()

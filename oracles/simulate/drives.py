@@ -17,7 +17,9 @@ from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.features.triggers import cluster, subscription
 from groupcheck.model.protocol.classic.group import Core, Phase
 from groupcheck.model.protocol.connect import leader, worker
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.consumer.drives import undriven as of_consumer_groups
 
 # The poll thread, in this order.
 AT_POLL = (client.send_join.name, client.join_complete.name)
@@ -110,7 +112,9 @@ LEFT_OUT = {
 
 
 def undriven(spec: Spec) -> list[str]:
-    """The rules of a spec of which nothing here says when they fire."""
+    """The rules of a spec of which nothing says when they fire."""
+    if isinstance(spec.scope, ConsumerScope):
+        return of_consumer_groups(spec)
     driven = {
         *AT_POLL, *AT_ONCE, *BEATS, *SESSIONS, *BY_LOSS, *BY_SCENARIO, *READS, *GIVES_UP, *APPENDS,
         *TIMERS, REFRESHES, COMMIT, DELAY, AFTER_DELAY, *LEFT_OUT,

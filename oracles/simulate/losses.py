@@ -17,11 +17,11 @@ from __future__ import annotations
 from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.messages import JoinGroup
-from groupcheck.oracles.simulate.parts import Parts
+from groupcheck.oracles.simulate.parts import Parts, SimulatedGroup
 from groupcheck.oracles.simulate.world import Bound, Outcome
 
 
-def lost(group: Parts, index: int) -> bool:
+def lost(group: SimulatedGroup, index: int) -> bool:
     """Is this message lost? Nothing is drawn where none ever is."""
     share = group.assumptions.loss
     return bool(share) and group.streams("loss", index).random() < share

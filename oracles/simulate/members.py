@@ -1,10 +1,5 @@
-"""The members' side of a simulation: when a process polls, sends heartbeats, starts and stops.
-
-An application works for a while between two polls. What a member has to do in a poll (send
-JoinGroup, read its answer or that of SyncGroup) therefore waits until the work at hand is done. Of
-these polls only those happen as events that matter: how much of the work at hand is left at a
-random moment follows from the distribution of its length (`Distribution.met`). A member that owns
-nothing has no work and waits in poll.
+"""The members' side of a classic group: which rules of theirs fire in a poll, when they send
+heartbeats, and how they read answers (`processes` has what the processes of all families do).
 
 A worker of Connect runs what it owns (`Client.owned` is `Worker.runs`, since no configuration
 changes and the coordinator is always found).
@@ -14,6 +9,7 @@ Kafka: AbstractCoordinator (HeartbeatThread, ensureActiveGroup), Heartbeat.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from groupcheck.model.protocol.classic import client as client_rules
@@ -22,124 +18,55 @@ from groupcheck.oracles.simulate import losses
 from groupcheck.oracles.simulate.drives import AT_ONCE, AT_POLL, HEARTBEAT, REFRESHES
 from groupcheck.oracles.simulate.observer import settled
 from groupcheck.oracles.simulate.parts import Parts
+from groupcheck.oracles.simulate.processes import NEVER, Processes
 
 SENDS = (client_rules.send_join.name, client_rules.send_sync.name)
 
-NEVER = float("inf")
+# The labels of a rule by which a process stops, the most usual one first.
+LABELS = {"poll_timeout": ("heard", "silent")}
+ENDS = ("heard", "silent", "behind", "unheard")
 
 
-class Members:
-    """All processes of a group."""
+class Members(Processes[Parts]):
+    """All processes of a classic group."""
 
     def __init__(self, group: Parts) -> None:
-        self.group = group
+        super().__init__(group)
         n = group.size
         rules = group.world.rules
         self._at_poll = [rules[name] for name in AT_POLL if name in rules]
         self._at_once = [rules[name] for name in AT_ONCE if name in rules]
         self._heartbeat = rules[HEARTBEAT]
-        self._first = group.world.first["client"]
         # A worker of Connect does its work in other threads than the one that polls.
         self._aside = "worker" in group.world.first
-        self.up = [False] * n
-        self.stalled_until = [0.0] * n
-        self._paused_until = [0.0] * n  # the whole process stands still
-        self._backs_off = [0.0] * n  # it has lost a message, and tries again then
-        self._busy_until = [0.0] * n  # when the next poll is, as far as that is decided
-        self._next_beat = [NEVER] * n
-        self._due = [False] * n  # a heartbeat is due, but a message is on its way
-        self._wants = [False] * n  # something waits until the connection is free
         self._acts = [False] * n  # it is scheduled
-        self._polls = [False] * n
         self._revoked = [False] * n  # it has given up partitions since its last JoinGroup
-        self._polling = -1  # the member that polls at this moment
-        self._again: set[int] = set()  # it starts again as soon as it has closed
-        self._stops: dict[int, str] = {}  # member -> the rule by which the scenario stops it
-        # Member -> the partitions that it has got and does not work on yet, a mask for each answer.
-        self._resumes: list[dict[float, int]] = [{} for _ in range(n)]
 
-    def client(self, index: int) -> Any:
-        return self.group.world.values[self._first + index]
+    def workable(self, client: Any) -> int:
+        owned: int = client.owned
+        return owned
+
+    def has_share(self, index: int) -> bool:
+        return settled(self.client(index))
+
+    @property
+    def heartbeat_interval_ms(self) -> float:
+        return self.group.assumptions.heartbeat_interval_ms
+
+    def phase(self, index: int) -> float:
+        """All began together with the last round; each heartbeat was late by up to
+        retry_backoff_ms.
+        """
+        a, rng = self.group.assumptions, self.group.streams("heartbeat", index)
+        beats = a.group_age_s * 1000 / (a.heartbeat_interval_ms + a.retry_backoff_ms / 2)
+        late = beats * a.retry_backoff_ms / 2
+        late += rng.gauss(0, 1) * a.retry_backoff_ms * math.sqrt(beats / 12)
+        return (a.group_age_s * 1000 - late) % a.heartbeat_interval_ms
 
     # -- what the scenario does
 
-    def start(self, index: int) -> None:
-        """The process starts and polls; one that has still to close does so first."""
-        if self._stops.get(index) == "close":
-            self._again.add(index)
-            return
-        self.up[index] = True
-        self.group.observer.comes(index, self.group.clock.now)
-        self.consider(index)
-
-    def stop(self, index: int, rule: str) -> None:
-        """The process ends: `close`, or `crash`. A closing one waits for its message."""
-        now = self.group.clock.now
-        if rule == "close" and not self.group.free(index):
-            self._stops[index] = rule
-            return
-        self.up[index] = False
-        self.group.observer.gone(index, now)
-        self._stopped(index, rule, ("heard", "silent", "behind", "unheard"))
-        self._next_beat[index] = NEVER
-        self._due[index] = self._wants[index] = self._revoked[index] = False
-        if index in self._again:
-            self._again.discard(index)
-            self.start(index)
-
-    def stall(self, index: int, length_ms: float) -> None:
-        """The application does not poll for so long; the heartbeat thread goes on."""
-        group = self.group
-        now = group.clock.now
-        self.stalled_until[index] = now + length_ms
-        group.observer.gone(index, now)
-        group.clock.at(now + length_ms, self._recovers, index)
-        if length_ms > group.assumptions.max_poll_interval_ms:
-            group.clock.at(now + group.assumptions.max_poll_interval_ms, self._late, index)
-
-    def pauses_from(self, index: int) -> None:
-        """The process stands still now and then (`Assumptions.pause_every_s`)."""
-        a = self.group.assumptions
-        if a.pause_every_s:
-            gap = self.group.streams("pause", index).expovariate(1 / (a.pause_every_s * 1000))
-            self.group.clock.at(self.group.clock.now + gap, self._pauses, index)
-
-    def _pauses(self, index: int) -> None:
-        if self.up[index]:
-            length = self.group.assumptions.pause_ms.draw(self.group.streams("pause", index))
-            self.pause(index, length)
-        self.pauses_from(index)
-
-    def pause(self, index: int, length_ms: float) -> None:
-        """The whole process stands still for so long: it neither polls nor sends heartbeats."""
-        until = self.group.clock.now + length_ms
-        self._paused_until[index] = max(self._paused_until[index], until)
-        self._busy_until[index] = max(self._busy_until[index], until)
-        self.group.clock.at(until, self.consider, index)
-
-    def freeze(self, index: int, length_ms: float) -> None:
-        """A scenario pauses the whole process: as in a stall, its time does not count as lost."""
-        now = self.group.clock.now
-        self.stalled_until[index] = max(self.stalled_until[index], now + length_ms)
-        self.group.observer.gone(index, now)
-        self.pause(index, length_ms)
-        self.group.clock.at(now + length_ms, self._recovers, index)
-
-    def _recovers(self, index: int) -> None:
-        if self.up[index]:
-            self._work(index, self.client(index).owned)
-            self.consider(index)
-
-    def _late(self, index: int) -> None:
-        """max.poll.interval.ms is over: the heartbeat thread leaves the group."""
-        if self.up[index]:
-            if self.group.free(index):
-                self._stopped(index, "poll_timeout", ("heard", "silent"))
-            else:
-                self._stops[index] = "poll_timeout"
-
-    def _stopped(self, index: int, rule: str, labels: tuple[str, ...]) -> None:
-        group = self.group
+    def _stopped(self, index: int, rule: str) -> None:
+        group, labels = self.group, LABELS.get(rule, ENDS)
         # A family without the rule: leaving late is like closing, and coming back.
         bound = group.world.rules[rule if rule in group.world.rules else "close"]
         found = {o[0].rpartition(":")[2]: o for o in group.world.outcomes(bound, index)}
@@ -155,22 +82,8 @@ class Members:
             bound, outcome = crash, found_crash[0] if found_crash else None
         if outcome is not None:
             group.take(bound, index, outcome, group.clock.now, of_member=True)
-
-    def healthy(self, index: int) -> bool:
-        """Does the process run and poll?"""
-        return self.up[index] and self.stalled_until[index] <= self.group.clock.now
-
-    def _work(self, index: int, more: int) -> None:
-        """The member works on what it owns, as far as it has begun with it, and on these partitions
-        (a bit mask) from now on.
-        """
-        observer = self.group.observer
-        client = self.client(index)
-        if not self.healthy(index):
-            return
-        working = client.owned & (observer.serving.get(index, 0) | more)
-        waits = not working and not (settled(client) and not client.owned)
-        observer.serves(index, working, self.group.clock.now, pauses=waits)
+        if rule != "poll_timeout":
+            self._revoked[index] = False
 
     # -- what follows from a change
 
@@ -185,35 +98,12 @@ class Members:
         self._revoked[index] = False
         return self.group.assumptions.revoke_ms.draw(self.group.streams("revoke", index))
 
-    def changed(self, index: int, old: Any) -> None:
-        """The member's memory has changed."""
-        group = self.group
-        new = self.client(index)
-        now = group.clock.now
-        group.observer.believes(now)
-        self._work(index, 0)
-        if lost := old.owned & ~new.owned:  # if it gets them again, it begins anew
-            resumes = self._resumes[index]
-            self._resumes[index] = {at: mask & ~lost for at, mask in resumes.items()}
-        if more := new.owned & ~old.owned:
-            group.observer.gets(index, more)
-            at = now + group.assumptions.resume_ms.draw(group.streams("resume", index))
-            self._resumes[index][at] = self._resumes[index].get(at, 0) | more
-            group.clock.at(at, self._resume, index)
-        self.consider(index)
-
-    def _resume(self, index: int) -> None:
-        """The member is ready to work on partitions that it has got."""
-        if more := self._resumes[index].pop(self.group.clock.now, 0):
-            self._work(index, more)
-
     def link_changed(self, index: int) -> None:
         """A message has come or gone."""
         if self._wants[index] and self.group.free(index):
             self.consider(index)
 
     def consider(self, index: int) -> None:
-        """Decides what the member does next."""
         if not self.up[index]:
             return
         group = self.group
@@ -221,11 +111,7 @@ class Members:
             self._wants[index] = True
             return
         self._wants[index] = False
-        if rule := self._stops.pop(index, ""):
-            if rule == "poll_timeout":
-                self._stopped(index, rule, ("heard", "silent"))
-            else:
-                self.stop(index, rule)
+        if self._stops_now(index):
             return
         world, now = group.world, group.clock.now
         if not self._acts[index] and any(world.outcomes(b, index) for b in self._at_once):
@@ -279,45 +165,10 @@ class Members:
                     self.consider(index)  # a loss may leave the member as it was
                 return
 
-    # -- polls
-
-    def next_poll(self, index: int) -> float:
-        """When the application polls next."""
-        now = self.group.clock.now
-        if self.stalled_until[index] > now:
-            return self.stalled_until[index]
-        if self._backs_off[index] > now:
-            return self._backs_off[index]
-        if self._busy_until[index] > now:
-            return self._busy_until[index]
-        if self._polling == index or not self.client(index).owned or self._aside:
-            return now
-        a, rng = self.group.assumptions, self.group.streams("processing", index)
-        share, rest, whole = rng.random(), rng.random(), a.processing_ms.met(rng)
-        if share < a.busy:
-            self._busy_until[index] = now + rest * whole
-        return max(now, self._busy_until[index])
-
-    def _polled(self, index: int) -> None:
-        """The poll ends, and the application works on what it has got."""
-        self._polling = -1
-        self._busy_until[index] = 0.0
-        if self.client(index).owned and not self._aside:
-            a, rng = self.group.assumptions, self.group.streams("processing", index)
-            share, length = rng.random(), a.processing_ms.draw(rng)
-            if share < a.busy:
-                self._busy_until[index] = self.group.clock.now + length
-
     # -- heartbeats
 
-    def beat_from(self, index: int, time_ms: float) -> None:
-        """The next heartbeat is due then."""
-        self._due[index] = False
-        self._next_beat[index] = time_ms
-        self.group.clock.at(time_ms, self._beat, index, time_ms)
-
     def _beat(self, index: int, expected: float) -> None:
-        """The heartbeat thread finds its timer expired; `expected`: the time of that timer."""
+        """The heartbeat thread finds its timer expired."""
         if expected not in (NEVER, self._next_beat[index]):
             return  # the timer was reset
         group = self.group
@@ -401,12 +252,3 @@ class Members:
             if found:
                 group.take(bound, index, found[0], group.clock.now, of_member=True)
                 self.consider(index)
-
-    def rest(self) -> bool:
-        """Has every process that runs taken over its share, with nothing on its way?"""
-        return all(not up or self._rests(index) for index, up in enumerate(self.up))
-
-    def _rests(self, index: int) -> bool:
-        client = self.client(index)
-        works = self.group.observer.serving.get(index, 0) == client.owned
-        return works and self.healthy(index) and settled(client)

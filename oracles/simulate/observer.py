@@ -15,8 +15,8 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
+from groupcheck.model.protocol.masks import numbers
 from groupcheck.model.protocol.messages import Heartbeat
-from groupcheck.oracles.simulate.plan import numbers
 
 
 def settled(client: Client) -> bool:

@@ -1,5 +1,5 @@
 """The parts that the two sides of a simulated group share: the slots, the clock, the draws, what is
-observed; and what each asks of the other.
+observed; and what each side of a classic group asks of the other.
 """
 
 from __future__ import annotations
@@ -35,30 +35,41 @@ class MembersSide(Protocol):
     def preparing(self, index: int) -> float: ...
 
 
-class Parts(ABC):
-    """One group at its coordinator, without its steps (`running.Group` has them)."""
+class SimulatedGroup(ABC):
+    """One group at its coordinator, of any family."""
 
-    coordinator: CoordinatorSide
-    members: MembersSide
-
-    def __init__(self, spec: Spec, assumptions: Assumptions, seed: str) -> None:
+    def __init__(self, spec: Spec, partitions: int, assumptions: Assumptions, seed: str) -> None:
         self.world = World(spec)
         self.clock = Clock()
         self.streams = Streams(seed)
         self.assumptions = assumptions
         self.size: int = spec.scope.members
-        self.observer = Observer(spec.scope.partition_count)
+        self.observer = Observer(partitions)
         self._core = self.world.first["core"]
+
+    @property
+    def core(self) -> Any:
+        return self.world.values[self._core]
+
+    @abstractmethod
+    def free(self, index: int) -> bool:
+        """Is no message of this member on its way?"""
+
+
+class Parts(SimulatedGroup):
+    """One classic group at its coordinator, without its steps (`running.Group` has them)."""
+
+    coordinator: CoordinatorSide
+    members: MembersSide
+
+    def __init__(self, spec: Spec, assumptions: Assumptions, seed: str) -> None:
+        super().__init__(spec, spec.scope.partition_count, assumptions, seed)
         self._links = self.world.first["link"]
         self._seats = self.world.first["seats"]
 
     def link(self, index: int) -> Link:
         link: Link = self.world.values[self._links + index]
         return link
-
-    @property
-    def core(self) -> Any:
-        return self.world.values[self._core]
 
     def seats(self, index: int) -> Any:
         return self.world.values[self._seats + index]

@@ -24,6 +24,7 @@ from groupcheck.model.protocol.async_server import rounds as by_coordinator
 from groupcheck.model.protocol.classic.assignment import Claims, claim_of
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.group import Errand
+from groupcheck.model.protocol.masks import numbers
 
 TOPIC = "t"
 Chosen = tuple[tuple[Any, int], ...]  # (what a member claims, its share), as in the model's errands
@@ -86,13 +87,3 @@ def dealt(
     given = assignor(Group(sizes, members))
     places = {name: 1 << place for place, name in enumerate(partitions)}
     return [sum(places[p] for p in given[name]) for name in names]
-
-
-def numbers(mask: int) -> list[int]:
-    """The partitions of a bit mask."""
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
-    return found

@@ -20,12 +20,15 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.protocol.classic import client
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.protocol.variant import Variant
 
 ANY_NUMBER = 10**9
 # No coordinator moves, and no append fails. Records of the group need not be remembered then.
 NEVER = ("fail_over", "append_failure")
+# Nor do topics or subscriptions of a consumer group change.
+NEVER_OF_CONSUMERS = (*NEVER, "delay_request", "subscription", "metadata")
 
 
 @cache
@@ -46,6 +49,8 @@ def simulated(variant: Variant, members: int, partitions: int, added: int = 0) -
     change, so many of the partitions are added later.
     """
     kind: Any = variant.scope_type
+    if kind is ConsumerScope:
+        return consumer_group(variant, members, partitions)
     fields = {
         "members": members,
         "partitions": partitions,
@@ -59,6 +64,23 @@ def simulated(variant: Variant, members: int, partitions: int, added: int = 0) -
     known -= {"partitions"} if "topics" in known else set()
     scope = unbounded(kind)(**{name: v for name, v in fields.items() if name in known})
     return heartbeats_go_on(variant.spec(scope))
+
+
+def consumer_group(variant: Variant, members: int, partitions: int) -> Spec:
+    """The spec of a group of KIP-848: messages are steps of their own, callbacks too, the assignor
+    is the one that Kafka has by default, and there is an assignment interval. Members are simple
+    ones.
+    """
+    scope = unbounded(ConsumerScope)(
+        members=members,
+        partitions=partitions,
+        assignor="uniform",
+        interval=True,
+        wire="explicit",
+        callbacks="phased",
+        faults={n: ANY_NUMBER for n in variant.faults if n not in NEVER_OF_CONSUMERS},
+    )
+    return variant.spec(scope)
 
 
 def heartbeats_go_on(spec: Spec) -> Spec:

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from attrs import evolve
 
 from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.variants import registry
 from groupcheck.oracles.quantities import MOST_SECONDS
 from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.consumer.group import ConsumerGroup
 from groupcheck.oracles.simulate.distributions import distribution
 from groupcheck.oracles.simulate.drives import undriven
 from groupcheck.oracles.simulate.lag import lag
@@ -20,7 +22,9 @@ from groupcheck.oracles.simulate.scenarios import Action, Course, scenario
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.streams import Streams
 
+AnyGroup = Group | ConsumerGroup
 LOOK_MS = 1_000.0  # between two looks whether the group rests
+CALM_BEAT_MS = 40.0  # between two heartbeats of KIP-848 there
 WARM_UP_MS = 100.0  # in a place where everything happens at once
 LEAST_S = 1800.0  # of virtual time, unless somebody gives less
 MOST_MEMBERS = 100_000
@@ -51,13 +55,18 @@ def simulate(
 
 def begun(
     setup: Setup, watch: Watch | None = None, deadline: float = math.inf
-) -> tuple[Group, float]:
+) -> tuple[AnyGroup, float]:
     """The group at the moment when the scenario begins, with all that the scenario will do on its
     clock; and when it does the last of it. Raises as `simulate` does.
     """
     spec, variant = admitted(setup), registry.load(setup.variant)
     course = _course(setup)
-    group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
+    calm, seed = _calm(setup.assumptions), f"{setup.seed}"
+    group: AnyGroup
+    if isinstance(spec.scope, ConsumerScope):
+        group = ConsumerGroup(spec, calm, seed, watch)
+    else:
+        group = Group(spec, variant.coordinator, calm, seed, watch)
     group.clock.deadline = deadline
     _warm_up(group, course.running, setup.assumptions)
     for action in course.actions:
@@ -163,11 +172,13 @@ def _calm(a: Assumptions) -> Assumptions:
         other_requests_per_s=0,
         loss=0,
         initial_rebalance_delay_ms=1,
+        consumer_heartbeat_interval_ms=min(a.consumer_heartbeat_interval_ms, CALM_BEAT_MS),
+        consumer_assignment_interval_ms=5,
         records_per_s=0,
     )
 
 
-def _warm_up(group: Group, running: int, a: Assumptions) -> None:
+def _warm_up(group: AnyGroup, running: int, a: Assumptions) -> None:
     """The first members join and come to rest; then the time of the scenario begins. Raises
     `UserError` if they do not.
     """
@@ -183,27 +194,17 @@ def _warm_up(group: Group, running: int, a: Assumptions) -> None:
     group.clock.reset()
     group.observer.begin()
     group.assumptions = a
-    phases = [_phase(group, index, a) for index in range(running)]
+    members = group.members
+    phases = [members.phase(index) for index in range(running)]
     group.coordinator.ages(lambda index: phases[index])
     for index, phase in enumerate(phases):
-        group.members.beat_from(index, a.heartbeat_interval_ms - phase)
-        group.members.looks_from(index)
+        members.beat_from(index, members.heartbeat_interval_ms - phase)
+        members.looks_from(index)
     for index in range(group.size):
-        group.members.pauses_from(index)
+        members.pauses_from(index)
 
 
-def _phase(group: Group, index: int, a: Assumptions) -> float:
-    """How long ago the member's last heartbeat was. All began together with the last round; each
-    was late by up to retry_backoff_ms.
-    """
-    rng = group.streams("heartbeat", index)
-    beats = a.group_age_s * 1000 / (a.heartbeat_interval_ms + a.retry_backoff_ms / 2)
-    late = beats * a.retry_backoff_ms / 2
-    late += rng.gauss(0, 1) * a.retry_backoff_ms * math.sqrt(beats / 12)
-    return (a.group_age_s * 1000 - late) % a.heartbeat_interval_ms
-
-
-def _act(group: Group, action: Action) -> None:
+def _act(group: AnyGroup, action: Action) -> None:
     if action.what == "stall":
         group.members.stall(action.member, action.length_ms)
     elif action.what == "outage":
@@ -214,6 +215,7 @@ def _act(group: Group, action: Action) -> None:
         bound = group.world.rules[action.what]
         outcome = group.world.outcomes(bound, 0)[0]
         before = group.world["cluster", 0]
+        assert isinstance(group, Group)
         group.take(bound, 0, outcome, group.clock.now, of_member=True)
         group.observer.added(group.world["cluster", 0] & ~before, group.clock.now)
     elif action.what == "start":
@@ -222,7 +224,7 @@ def _act(group: Group, action: Action) -> None:
         group.members.stop(action.member, action.what)
 
 
-def _rests(group: Group) -> bool:
+def _rests(group: AnyGroup) -> bool:
     """Has every process its share, and is every partition somebody's?"""
     coordinator = group.coordinator
     quiet = coordinator.rests() and coordinator.knows_all() and not group.observer.stopped
@@ -230,19 +232,19 @@ def _rests(group: Group) -> bool:
     return quiet and group.members.rest()
 
 
-def _look(group: Group, last: float) -> None:
+def _look(group: AnyGroup, last: float) -> None:
     """Ends the run once the group has been at rest for longer than its members need to hear of
     anything.
     """
     a, now = group.assumptions, group.clock.now
-    quiet = 2 * (a.heartbeat_interval_ms + a.retry_backoff_ms)
+    quiet = 2 * (group.members.heartbeat_interval_ms + a.retry_backoff_ms)
     if now >= max(last, group.observer.changed) + quiet and _rests(group):
         group.clock.stop()
     else:
         group.clock.at(now + LOOK_MS, _look, group, last)
 
 
-def _result(setup: Setup, group: Group, last: float) -> Result:
+def _result(setup: Setup, group: AnyGroup, last: float) -> Result:
     now, seen = group.clock.now, group.observer
     open_ones = [(index, since, now) for index, since in seen.paused.items()]
     pauses, stood = [0.0] * setup.members, [0.0] * setup.members

@@ -3,7 +3,8 @@ one pattern in every line of the same file, in turn, as ratios of CPU time.
 
 bench_replay.py [--quick] [--rounds N]
 
-The logs are recordings of the tests, repeated with their times and numbers moved on. Each round
+The logs are recordings of the tests, repeated with their times and numbers moved on; one is of
+ten groups, as `groupcheck generate` writes it. Each round
 runs the loop, ours and the loop again; the ratio is between ours and the mean of its neighbours.
 Imports and the reading of sentences are not counted: a small log is replayed first.
 """
@@ -26,6 +27,7 @@ from uuid import UUID
 
 from report import Row, Section, machine, text
 
+from groupcheck.oracles.generate.files import Order, generate
 from groupcheck.oracles.replay.report import replay
 
 DATA = Path(__file__).parents[1] / "data"
@@ -40,7 +42,7 @@ RECORDINGS = {
     "request log": ["requests/live-zombie.log.gz"],
 }
 TARGETS = {"mixed": 12.0, "new ids": 7.5, "Java": 16.0, "librdkafka": 15.0, "kafka-python": 11.0,
-           "broker": 58.0, "request log": 21.0}  # fmt: skip
+           "broker": 58.0, "ten groups": 42.0, "request log": 21.0}  # fmt: skip
 """A quarter above what was measured: what is slower than that has become slower."""
 
 
@@ -118,6 +120,14 @@ def with_new_ids() -> Iterator[str]:
             yield f"{now} INFO c.example.Http - POST /v1/orders/{new} of the group {k % 90} ms"
 
 
+def of_ten_groups(size: int) -> Iterator[str]:
+    """A coordinator's log in which hardly any two lines about a group have its ids in common."""
+    with tempfile.TemporaryDirectory() as folder:
+        (log,) = generate(Path(folder, "generated"), Order(groups=10, size=size))
+        with log.path.open() as lines:
+            yield from (line.rstrip("\n") for line in lines)
+
+
 def written(path: Path, lines: Iterator[str], size: int) -> None:
     left = size
     with path.open("w") as out:
@@ -145,6 +155,7 @@ def seconds(asked: Callable[[Path], int], path: Path) -> float:
 def beside(size: int, rounds: int) -> Section:
     logs = {"mixed": mixed(), "new ids": with_new_ids()}
     logs |= {name: repeated(files) for name, files in RECORDINGS.items()}
+    logs["ten groups"] = of_ten_groups(size + size // 10)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, lines in logs.items():

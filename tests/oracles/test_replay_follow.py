@@ -42,6 +42,7 @@ BOTH_KINDS = [
     "clients/live-java_kip848.b.log.gz",
     "incidents2/33.log",
     "incidents/20.log",
+    "incidents/55.log",
 ]
 ALL = sorted(
     str(p.relative_to(DATA))
@@ -158,7 +159,7 @@ def test_a_line_about_one_group_is_judged_with_its_own_lines_alone(
 
 def test_windows_bound_memory_and_the_cost_of_a_line_whatever_was_read() -> None:
     kept = Windows()
-    kept.learn("orders")
+    kept.learn(["orders"])
     sizes = []
     for turn in range(3):
         for k in range(MOST_LINES):

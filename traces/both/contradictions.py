@@ -189,7 +189,7 @@ class _Group:
         shown = known.shown
         if shown is None or known.again or not self._within(claim.said, shown.life):
             return
-        if known.ended is not None and known.ended.said.line < shown.said.line:
+        if known.ended is not None and known.ended.line < shown.line:
             shown = known.ended
         if ms_before(self.skews, claim.said, shown.said) > 0:
             why = (
@@ -203,9 +203,9 @@ class _Group:
         have answered.
         """
         skew, first = self.skews.get((ours.log, ours.process)), self.known.first.get(life)
-        if skew is None or first is None or ours.time is None or first.said.time is None:
+        if skew is None or first is None or ours.time is None or first.time is None:
             return False
-        return first.said.time < ours.time - skew.at_most
+        return first.time < ours.time - skew.at_most
 
 
 _HOW = {

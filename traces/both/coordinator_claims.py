@@ -48,15 +48,32 @@ CoordinatorLife = tuple[str, int | None, int]
 class CoordinatorLine:
     """A line of a coordinator about a group."""
 
-    said: Statement
+    # Its number, and what it says.
+    line: int
+    text: str
+    time: int | None
+    log: str
+    group: str
     life: CoordinatorLife
+
+    @property
+    def said(self) -> Statement:
+        """The line as a statement: few of all lines are ever asked for it."""
+        return Statement(
+            kind="",
+            line=self.line,
+            text=self.text,
+            time=self.time,
+            library=BROKER,
+            log=self.log,
+            group=self.group,
+        )
 
     def before(self, other: CoordinatorLine) -> bool:
         """It is older: by its place and by its time, in one life."""
-        a, b = self.said, other.said
-        if self.life != other.life or a.time is None or b.time is None:
+        if self.life != other.life or self.time is None or other.time is None:
             return False
-        return a.line < b.line and a.time < b.time
+        return self.line < other.line and self.time < other.time
 
 
 @define
@@ -178,16 +195,8 @@ class CoordinatorClaims:
 
     def _line(self, event: Event, text: str, log: str) -> CoordinatorLine:
         assert event.group is not None
-        said = Statement(
-            kind="",
-            line=event.line,
-            text=text[:TEXT_CHARS],
-            time=event.time,
-            library=BROKER,
-            log=log,
-            group=event.group,
-        )
-        return CoordinatorLine(said, self._life(log, event.broker, event.group))
+        life = self._life(log, event.broker, event.group)
+        return CoordinatorLine(event.line, text[:TEXT_CHARS], event.time, log, event.group, life)
 
     def _life(self, log: str, broker: int | None, group: str) -> CoordinatorLife:
         lives = self._restarts.get((log, broker), 0) + self._resets.get((log, broker, group), 0)
@@ -198,12 +207,12 @@ class CoordinatorClaims:
         self._resets[key] = self._resets.get(key, 0) + 1
 
     def _anew(self, event: Event, line: CoordinatorLine) -> None:
-        self._reset(line.said.log, event.broker, line.said.group)
+        self._reset(line.log, event.broker, line.group)
 
     # --- generations
 
     def _generation(self, number: int, line: CoordinatorLine) -> GenerationClaims:
-        group = self.group(line.said.group)
+        group = self.group(line.group)
         self._now(group, number, line)
         found = group.generations.get(number)
         if found is None:
@@ -227,19 +236,19 @@ class CoordinatorClaims:
                 self._ends(id, line, how)
             elif reason is not None and reason.cause in _JOINS:
                 self._shows(id, line)
-        self.group(line.said.group).rounds.add(line.life)
+        self.group(line.group).rounds.add(line.life)
 
     def _begins(self, event: Stabilized, line: CoordinatorLine) -> None:
         found = self._generation(event.generation, line)
         found.twice = found.twice or found.begun is not None or found.empty is not None
         found.begun, found.size = line, event.members
-        self.group(line.said.group).rounds.discard(line.life)
+        self.group(line.group).rounds.discard(line.life)
 
     def _empties(self, event: GroupEmptied, line: CoordinatorLine) -> None:
         found = self._generation(event.generation, line)
         found.twice = found.twice or found.begun is not None or found.empty is not None
         found.empty = line
-        self.group(line.said.group).rounds.discard(line.life)
+        self.group(line.group).rounds.discard(line.life)
 
     def _assigns(self, event: AssignmentReceived, line: CoordinatorLine) -> None:
         found = self._generation(event.generation, line)
@@ -252,7 +261,7 @@ class CoordinatorClaims:
     # --- members
 
     def _member(self, id: str, line: CoordinatorLine) -> Membership:
-        members = self.group(line.said.group).members
+        members = self.group(line.group).members
         found = members.get(id)
         if found is None:
             self._entries += 1
@@ -273,7 +282,7 @@ class CoordinatorClaims:
         found.hows.add(how)
         if found.ended is None:
             found.ended, found.how = line, how
-            found.in_round = line.life in self.group(line.said.group).rounds
+            found.in_round = line.life in self.group(line.group).rounds
         return found
 
     def _hands_out(self, event: IdHandedOut, line: CoordinatorLine) -> None:
@@ -310,11 +319,7 @@ class CoordinatorClaims:
         if self._entries >= MOST_ENTRIES or e.code:
             return
         text = f"{e.api} of {e.client}, answered at {int(e.given)}"
-        said = Statement(
-            kind="", line=e.line, text=text, time=int(e.given), library=BROKER, log=log,
-            group=e.group,
-        )  # fmt: skip
-        line = CoordinatorLine(said, (log, None, 0))
+        line = CoordinatorLine(e.line, text, int(e.given), log, e.group, (log, None, 0))
         if isinstance(e, JoinExchange):
             found = self._generation(e.to_generation, line)
             found.twice = found.twice or found.leader not in ("", e.leader)

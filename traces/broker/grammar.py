@@ -103,11 +103,12 @@ def convert(kinds: Mapping[str, str], found: Mapping[str, str]) -> dict[str, Any
     """The fields of a matched template as values of their kinds. Fields whose name begins with `_`
     are dropped.
     """
-    return {
-        name: _CONVERT[kinds[name]](text) if kinds[name] in _CONVERT else text
-        for name, text in found.items()
-        if name[0] != "_"
-    }  # fmt: skip
+    out: dict[str, Any] = {}
+    for name, text in found.items():
+        if name[0] != "_":
+            read = _CONVERT.get(kinds[name])
+            out[name] = text if read is None else read(text)
+    return out
 
 
 def build(row: GrammarRow, found: Mapping[str, str], place: Mapping[str, Any]) -> Event:

@@ -12,6 +12,7 @@ explains is a violation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from attrs import Factory, define, frozen
 
@@ -67,6 +68,16 @@ def starts_in(event: Event) -> frozenset[Phase]:
     )
 
 
+@lru_cache(maxsize=1 << 10)
+def _phases_of(worlds: Worlds) -> frozenset[Phase]:
+    return frozenset(steps.PHASE[w] for w in worlds)
+
+
+@lru_cache(maxsize=1 << 10)
+def _in_phases(worlds: Worlds, phases: frozenset[Phase]) -> Worlds:
+    return frozenset(w for w in worlds if steps.PHASE[w] in phases)
+
+
 def or_words(phases: frozenset[Phase]) -> str:
     """`CompletingRebalance or Stable`."""
     return " or ".join(map(str, sorted(phases)))
@@ -100,7 +111,7 @@ class GroupWorlds:
 
     @property
     def phases(self) -> frozenset[Phase]:
-        return frozenset(steps.PHASE[w] for w in self.worlds)
+        return _phases_of(self.worlds)
 
     def forget(self, *, loaded: bool = False) -> None:
         """Everything is possible again. `loaded`: ids that were handed out before are void."""
@@ -153,7 +164,7 @@ class GroupWorlds:
 
     def keep(self, phases: frozenset[Phase]) -> Misfit | None:
         """Keeps the worlds in one of these phases."""
-        kept = frozenset(w for w in self.worlds if steps.PHASE[w] in phases)
+        kept = _in_phases(self.worlds, phases)
         if not kept:
             return Misfit(f"the group was {or_words(self.phases)}, not {or_words(phases)}")
         self.worlds = kept

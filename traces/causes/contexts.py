@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from functools import cache
 from importlib.resources import files
 
@@ -39,6 +39,24 @@ class Context:
         if self.library and said.library not in ("", self.library):
             return False
         return said.kind in self.kinds or any(mark in said.text for mark in self.marks)
+
+
+def shown_contexts(statements: Iterable[Statement]) -> Set[str]:
+    """The names of the contexts that any of the statements shows."""
+    kinds: dict[str, set[str]] = {}
+    texts: dict[str, list[str]] = {}
+    for said in statements:
+        kinds.setdefault(said.library, set()).add(said.kind)
+        texts.setdefault(said.library, []).append(said.text)
+    # No mark holds the end of a line: one search through all texts finds what one in each does.
+    joined = {library: "\n".join(some) for library, some in texts.items()}
+    return {
+        name
+        for name, one in contexts().items()
+        for library, text in joined.items()
+        if one.library in ("", library) or not library
+        if not kinds[library].isdisjoint(one.kinds) or any(mark in text for mark in one.marks)
+    }
 
 
 @cache

@@ -306,9 +306,9 @@ def settings_clash(group: GroupEvidence) -> Iterator[Statement]:
         for said in some:
             for name in (session, heartbeat):
                 value = said.fields.get(name)
-                own = said.kind == "setting" or _OWN_SETTING.search(said.text)
-                measured = "measured" in said.fields
-                if isinstance(value, int | float) and own and not measured:
+                if not isinstance(value, int | float) or "measured" in said.fields:
+                    continue
+                if said.kind == "setting" or _OWN_SETTING.search(said.text):
                     told[name] = value
             if len(told) == 2 and told[session] < 3 * told[heartbeat]:
                 yield fact(said, "settings_clash", **told)

@@ -31,7 +31,7 @@ from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.proofs import Proof
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
-_LOSSES = ("coordinator_lost", "coordinator_unavailable", "not_coordinator")
+_LOSSES = ("coordinator_lost", "coordinator_unavailable", "not_coordinator", "disconnected")
 BEFORE_MS, AFTER_MS = 10_000, 60_000
 """Consequences of a cause that lasts: silence begins with the last heartbeat before it, and
 sessions expire a session timeout after it (45 s, if nobody configures another).

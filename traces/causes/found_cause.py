@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -10,7 +11,7 @@ from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.contexts import exists_in, in_protocol
-from groupcheck.traces.causes.group_evidence import GroupEvidence, place
+from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import (
     Cause,
     Confidence,
@@ -20,7 +21,7 @@ from groupcheck.traces.causes.knowledge import (
     compiled_template,
 )
 from groupcheck.traces.clients.sentences import trouble
-from groupcheck.traces.clients.statement import Statement, ms_between, settings_of
+from groupcheck.traces.clients.statement import MOST_MS, Statement, settings_of
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import some_of
@@ -154,8 +155,12 @@ def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[s
 
 def _stood(said: Statement, evidence: GroupEvidence) -> int | None:
     """How long nobody had said anything before it, in ms."""
-    gaps = [ms for s in evidence.all() if place(s) != place(said) and (ms := ms_between(s, said))]
-    return min(gaps, default=None)
+    if said.time is None:
+        return None
+    times = evidence.times
+    before = bisect_left(times, said.time)
+    gap = said.time - times[before - 1] if before else 0
+    return gap if 0 < gap <= MOST_MS else None
 
 
 def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:

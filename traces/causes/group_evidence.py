@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.both.removals import Removal
-from groupcheck.traces.causes.contexts import contexts, speaker
+from groupcheck.traces.causes.contexts import shown_contexts, speaker
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.statement import Statement, ms_between
 from groupcheck.traces.facts.needs import Need
@@ -81,6 +81,7 @@ class GroupEvidence:
     # What each process said, as far as it was kept, in order; None after an addition.
     _each: list[list[Statement]] | None = None
     _contexts: Set[str] | None = None
+    _times: list[int] | None = None
     # Which versions all logs tell.
     versions: Versions = Factory(Versions)
     # By how much the clocks of its clients differ from those of its brokers.
@@ -93,7 +94,7 @@ class GroupEvidence:
     removals: tuple[Removal, ...] = ()
 
     def add(self, said: Statement) -> None:
-        self._nameless = self._each = self._contexts = None
+        self._nameless = self._each = self._contexts = self._times = None
         tally = self.tallies.get(said.kind)
         if tally is None:
             tally = self.tallies[said.kind] = StatementTally()
@@ -130,7 +131,7 @@ class GroupEvidence:
 
     def _change(self, changed: Callable[[Statement], Statement]) -> None:
         """Puts another statement into the place of each that was kept."""
-        self._each = None
+        self._each = self._times = None
         for tally in self.tallies.values():
             tally.first = [changed(s) for s in tally.first]
             tally.last = deque(map(changed, tally.last), maxlen=STATEMENTS_KEPT)
@@ -141,13 +142,20 @@ class GroupEvidence:
         return sorted((s for t in tallies for s in t.statements()), key=lambda s: s.line)
 
     @property
+    def times(self) -> list[int]:
+        """The times of the statements that were kept, in order, in ms."""
+        if self._times is None:
+            kept = (s.time for t in self.tallies.values() for s in t.statements())
+            self._times = sorted(time for time in kept if time is not None)
+        return self._times
+
+    @property
     def contexts(self) -> Set[str]:
         """The surroundings that its lines show."""
         if self._contexts is None:
-            kept = [s for t in self.tallies.values() for s in t.statements()]
-            self._contexts = {
-                name for name, one in contexts().items() if any(map(one.shown_by, kept))
-            }
+            self._contexts = shown_contexts(
+                s for t in self.tallies.values() for s in t.statements()
+            )
         return self._contexts
 
     def matching(self, need: Need, some: Counted = ALL) -> list[Statement]:

@@ -329,8 +329,15 @@ _BROKERS = 1_000_000
 
 def _broker_fields(text: str) -> Mapping[str, Any]:
     """The number of the coordinator that wrote a line."""
-    found = _COORDINATOR.search(text)
-    return {} if found is None else {"coordinator_id": int(found[1] or found[2])}
+    begin, end = _coordinator_at(shape_of(text))
+    return {"coordinator_id": int(text[begin:end])} if end else {}
+
+
+@by_shape
+def _coordinator_at(line: str) -> tuple[int, int]:
+    """Where the number of the coordinator begins and ends; (0, 0) if there is none."""
+    found = _COORDINATOR.search(line)
+    return (0, 0) if found is None else found.span(found.lastindex or 0)
 
 
 def fields_of_hit(hit: Hit) -> Mapping[str, Any]:
@@ -339,9 +346,8 @@ def fields_of_hit(hit: Hit) -> Mapping[str, Any]:
     last = hit.sentence.template.last
     if last is not None:
         fields[last] = message_end(str(fields[last]))
-    for name, kind in hit.sentence.template.kinds.items():
-        if kind == "partitions":
-            fields[name] = fields[name].strip(" []")
+    for name in hit.sentence.partitions:
+        fields[name] = fields[name].strip(" []")
     if "coordinator" in fields and (node := _NODE.search(str(fields["coordinator"]))):
         number = int(node[1] or node[2])
         fields["broker"] = _LAST_NODE - number if number > _LAST_NODE - _BROKERS else number

@@ -44,6 +44,8 @@ def process_of(line: str) -> str:
     """The service, pod or process that a prefix of docker compose, kubectl, stern or syslog names;
     empty if there is none.
     """
+    if line[:1] == "[" and not line.startswith("[pod/"):
+        return ""  # most lines of brokers begin with a time in brackets
     found = _PROCESS.match(line)
     name = next(filter(None, found.groups()), "") if found else ""
     return "" if name.upper() in _LEVELS else name

@@ -72,6 +72,8 @@ class Sentence:
     weight: int = field(init=False)
     # Its fixed text has digits: it does not fit every line of a shape.
     has_digits: bool = field(init=False)
+    # Its fields that are lists of partitions.
+    partitions: tuple[str, ...] = field(init=False)
 
     @weight.default
     def _fixed(self) -> int:
@@ -80,6 +82,10 @@ class Sentence:
     @has_digits.default
     def _with_digits(self) -> bool:
         return any(c.isdigit() for c in _FIELD.sub("", self.template.text))
+
+    @partitions.default
+    def _lists(self) -> tuple[str, ...]:
+        return tuple(n for n, kind in self.template.kinds.items() if kind == "partitions")
 
 
 @frozen
@@ -103,6 +109,13 @@ class _Place:
     spans: Spans = Factory(dict)
     # The protocol's name of the error that stands in its field `error`; empty if there is none.
     error: str = ""
+    # How each of its fields is read: its name, where it stands, and as what.
+    _reads: tuple[tuple[str, int, int, Callable[[str], Any]], ...] = field(init=False, repr=False)
+
+    @_reads.default
+    def _each_field(self) -> tuple[tuple[str, int, int, Callable[[str], Any]], ...]:
+        kinds = self.sentence.template.kinds
+        return tuple((n, a, b, _READ.get(kinds[n], str)) for n, (a, b) in self.spans.items())
 
     @property
     def fixed_end(self) -> int:
@@ -114,14 +127,14 @@ class _Place:
 
     def hit(self, line: str) -> Hit:
         """The sentence with what stands in `line` at this place."""
-        kinds, found = self.sentence.template.kinds, {}
-        for name, (a, b) in self.spans.items():
-            found[name] = _READ.get(kinds[name], str)(line[a:b])
-        fields = {
-            name: value.format(**found) if isinstance(value, str) and "{" in value else value
-            for name, value in self.sentence.means.items()
-        }
-        fields |= found
+        found = {name: read(line[a:b]) for name, a, b, read in self._reads}
+        fields = found
+        if self.sentence.means:
+            fields = {
+                name: value.format(**found) if isinstance(value, str) and "{" in value else value
+                for name, value in self.sentence.means.items()
+            }
+            fields |= found
         if self.error:
             fields["error"] = self.error
         return Hit(self.sentence, self.begin, self.end, fields)

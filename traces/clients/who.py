@@ -133,8 +133,11 @@ def names(line: str) -> Names:
     shape = shape_of(line)
     if len(shape) > LONGEST:
         return _found(line)
+    places = _named(shape)
+    if not places:
+        return _nameless(shape)
     text = shape_text(shape)
-    for a, b in _named(shape):
+    for a, b in places:
         text = text[:a] + line[a:b] + text[b:]
     return _names(text)
 
@@ -152,6 +155,7 @@ def _found(line: str) -> Names:
 
 
 _names = lru_cache(maxsize=1 << 12)(_found)
+_nameless = by_shape(_found)
 
 
 def _java_names(line: str, found: Names) -> Names:
@@ -253,13 +257,12 @@ def shown_name(text: str) -> str:
 
 def with_names(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
-    named = [key for key in NAMES if fields.get(key)]
-    if not named:
+    found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
+    if not found:
         return about
-    found = {key: shown_name(str(fields[key])) for key in named}
     if about.library == JAVA:
         found = {key: text for key, text in found.items() if not getattr(about, key)}
-    if _NO_GROUP.search(found.get("group", "")):
+    if "group" in found and _NO_GROUP.search(found["group"]):
         del found["group"]
-    news = {key: text for key, text in found.items() if text and text != getattr(about, key)}
-    return evolve(about, **news) if news else about
+    group, client, member, instance = (found.get(k) or getattr(about, k) for k in NAMES)
+    return Names(about.library, group, client, member, instance)

@@ -86,7 +86,8 @@ class DuplicateFilter(Generic[T]):
                 yield from self._pass_on()
             return
         del self._alone[line.key]
-        yield from self._pass_on()
+        if self._run:
+            yield from self._pass_on()
         self._singles += 1
         self._doubled = self._doubled and self._singles < 2
         self._chars -= line.size

@@ -94,6 +94,11 @@ def _minute(text: str) -> int | None:
     return None if there is None else there.time
 
 
+def _stock_time(stock: re.Match[str]) -> int | None:
+    minute, second = _minute(stock[1]), int(stock[2])
+    return None if minute is None or second > 60 else minute + second * 1000 + int(stock[3])
+
+
 # ISO 8601 and its relatives: 2024-10-25 17:25:16,582 · 2024-10-25T17:25:16.582+02:00 · 2024/10/25
 # 17:25:16.582 (Go)
 _ISO = re.compile(rf"(\d{{4}})[-/](\d\d)[-/](\d\d)[Tt _]{_CLOCK_PARTS}{_ZONE}")
@@ -193,12 +198,11 @@ def stamp(text: str) -> Stamp | None:
     """The last timestamp in `text`, which is what stands before the message: a shipper puts its own
     in front of the program's. One with a whole date counts more than one without.
     """
+    if (stock := _STOCK.match(text)) and not _DIGITS.search(text, stock.end()):
+        time = _stock_time(stock)
+        return None if time is None else Stamp(time)
     if not _DIGITS.search(text):
         return None
-    if (stock := _STOCK.match(text)) and not _DIGITS.search(text, stock.end()):
-        minute, second = _minute(stock[1]), int(stock[2])
-        known = minute is not None and second <= 60
-        return Stamp((minute or 0) + second * 1000 + int(stock[3])) if known else None
     if text[:1] == "%" and (seconds := _LIBRDKAFKA.match(text)):
         return _unix(seconds)
     if iso := list(_ISO.finditer(text)):
@@ -213,6 +217,8 @@ def stamp(text: str) -> Stamp | None:
 
 def parse_time(text: str) -> int | None:
     """The time of `stamp`."""
+    if (stock := _STOCK.match(text)) and not _DIGITS.search(text, stock.end()):
+        return _stock_time(stock)
     there = stamp(text)
     return None if there is None else there.time
 

@@ -108,7 +108,7 @@ def read_lines(
             here = [n for n in without if n in block]
             for gap, raw in _hits(block, needles) if needles else _all(block):
                 notes.lines += gap
-                if raw is not None and not any(n in raw for n in here):
+                if raw is not None and not (here and any(n in raw for n in here)):
                     yield notes.lines, _decoded(raw, notes, notes.lines == first)
     except DAMAGE as e:
         notes.ends(e)
@@ -123,13 +123,23 @@ def _hits(block: bytes, needles: tuple[bytes, ...]) -> Iterator[tuple[int, bytes
     """(how many lines further it stands, line) of the lines of a block that contain a needle; then
     how many lines follow.
     """
-    found = set()
+    found = []
+    rest = [(0, len(block))]  # what lies between the lines that were found
     for needle in needles:
-        at = block.find(needle)
-        while at >= 0:
-            begin, end = block.rfind(b"\n", 0, at) + 1, block.find(b"\n", at)
-            found.add((begin, end if end >= 0 else len(block)))
-            at = block.find(needle, end) if end >= 0 else -1
+        left = []
+        for first, last in rest:
+            at = block.find(needle, first, last)
+            while at >= 0:
+                begin, end = block.rfind(b"\n", first, at) + 1, block.find(b"\n", at, last)
+                begin, end = begin or first, end if end >= 0 else last
+                found.append((begin, end))
+                if begin > first:
+                    left.append((first, begin))
+                first = min(end + 1, last)
+                at = block.find(needle, first, last)
+            if first < last:
+                left.append((first, last))
+        rest = left
     counted = 0
     for begin, end in sorted(found):
         yield block.count(b"\n", counted, begin) + 1, block[begin:end]

@@ -12,6 +12,7 @@ from groupcheck.model.assignors.server_range import server_range
 from groupcheck.model.assignors.uniform import uniform
 from groupcheck.model.protocol.consumer.memory import Seat
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.masks import numbers
 
 Key = tuple[int, int, int]
 Plan = tuple[tuple[Key, int], ...]
@@ -65,29 +66,27 @@ def _cost(plan: Plan) -> tuple[int, int]:
 
 def _by_id(seen: tuple[Key, ...], topics: int, scope: ConsumerScope, assignor: str) -> Plan:
     """What Kafka's own assignor makes of it."""
+    places = [place(p, scope) for p in range(scope.topics * scope.partitions)]
     sizes = {name(t): (topics & scope.topic(t)).bit_count() for t in range(scope.topics)}
     members = tuple(
         Member(
             id_of(number),
             [name(t) for t in range(scope.topics) if subscribed & scope.topic(t)],
-            [place(p, scope) for p in range(target.bit_length()) if target >> p & 1],
+            [places[p] for p in numbers(target)],
             instance=instance_of(number) if number < scope.static_members else None,
         )
         for subscribed, target, number in seen
     )
     group = Group({topic: n for topic, n in sizes.items() if n}, members)
     made = _assigned(group, assignor, scope)
-    return tuple((key, _mask(made[id_of(key[2])], scope)) for key in seen)
+    bits = {one: 1 << p for p, one in enumerate(places)}
+    return tuple((key, sum(bits[one] for one in made[id_of(key[2])])) for key in seen)
 
 
 def _assigned(group: Group, assignor: str, scope: ConsumerScope) -> Assignment:
     if assignor == "range":
         return server_range(group)
     return uniform(group, gives_up_the_extra=scope.kafka != "4.0.0")
-
-
-def _mask(share: frozenset[tuple[str, int]], scope: ConsumerScope) -> int:
-    return sum(1 << p for p in range(scope.topics * scope.partitions) if place(p, scope) in share)
 
 
 def name(topic: int) -> str:

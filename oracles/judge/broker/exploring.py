@@ -176,23 +176,23 @@ class Judging:
         """One schedule, which begins with this way."""
         walk = self.started(profile, self.pace(), self.stopped.is_set)
         walk.way = list(way)
-        self._seeks(profile, way)
+        self._seeks(walk)
         with self.ledger.lock:
             self.ledger.begun[profile.name] += 1
         try:
             walk.begin()
             for _ in range(STEPS):
                 if time.monotonic() > until or self.stopped.is_set():
+                    self._sought_in_vain(walk)
                     break
                 if walk.is_late():
-                    with self.ledger.lock:
-                        self.ledger.late += 1
-                    break
+                    raise Late
                 if not self._step(walk, rng):
                     break
         except Differs as differs:
             walk.note(differs.difference)
         except Late:
+            self._sought_in_vain(walk)
             with self.ledger.lock:
                 self.ledger.late += not self.stopped.is_set()
         finally:
@@ -269,7 +269,7 @@ class Judging:
         if not walk.way or walk.way[0][0] != memory:  # at its end, or the broker went another way
             strays = rng.random() < STRAYS
             walk.way = [] if strays else list(self._way(profile, memory, walk.waited))
-            self._seeks(profile, walk.way)
+            self._seeks(walk)
         if walk.way:
             given = walk.way.pop(0)[1].given
             if isinstance(given, Fires):
@@ -293,14 +293,24 @@ class Judging:
         given = rng.choice([*usual, *usual, *options])
         return walk.ask(given, self._version(walk, given, rng))
 
-    def _seeks(self, profile: Profile, way: Sequence[Way]) -> None:
+    def _seeks(self, walk: Walk) -> None:
         """Somebody is on this way."""
-        if way:
-            at, goal = way[-1]
+        walk.aim = walk.way[-1] if walk.way else None
+        self._count(walk, 1)
+
+    def _sought_in_vain(self, walk: Walk) -> None:
+        """The schedule has ended because of the time, which says nothing about its way: it is as if
+        nobody had been on it. Otherwise a busy machine uses up all tries.
+        """
+        self._count(walk, -1)
+
+    def _count(self, walk: Walk, by: int) -> None:
+        if walk.aim is not None:
+            profile, (at, goal) = walk.profile, walk.aim
             what = self.rows(profile).what(at, goal.given)
             with self.ledger.lock:
-                self.ledger.sought[profile.name, goal.kind] += 1
-                self.ledger.sought_finer[profile.name, goal.kind, what] += 1
+                self.ledger.sought[profile.name, goal.kind] += by
+                self.ledger.sought_finer[profile.name, goal.kind, what] += by
 
     def _behind(self, walk: Walk, options: Sequence[Asks]) -> list[Asks]:
         """Those that nobody has sent behind the row that changed the phase."""

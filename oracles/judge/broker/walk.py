@@ -137,8 +137,9 @@ class Walk:
         # The kinds of two rows: of the timer that was waited for last, and of what changed the
         # phase last; empty: none.
         self.waited = self.changed = ""
-        # Where it goes: what is left of a way.
+        # Where it goes: what is left of a way, and its end.
         self.way: list[Way] = []
+        self.aim: Way | None = None
 
     @property
     def memory(self) -> Memory:
@@ -157,7 +158,7 @@ class Walk:
         said = subscription(messages.JoinGroup(messages.NO_ID), self.target.topic)
         values = {"groupId": self._group, **joining(said, timeouts=self._timeouts(0))}
         number = self._send(Wire(JOIN_GROUP, version, values, "makes the group"))
-        answer = self._gather(self._pace.patience_s(JOIN_GROUP.name), number).get(number)
+        answer = self._awaited(number, JOIN_GROUP.name).get(number)
         self.transcript.told({number: answer} if answer is not None else {})
         if (
             not isinstance(answer, dict)
@@ -169,7 +170,7 @@ class Walk:
         gone = answer["memberId"]
         values = {"groupId": self._group, "memberId": gone, "members": [{"memberId": gone}]}
         number = self._send(Wire(LEAVE_GROUP, min(3, leaves.stop - 1), values))
-        answers = self._gather(self._pace.patience_s(LEAVE_GROUP.name), number)
+        answers = self._awaited(number, LEAVE_GROUP.name)
         self.transcript.told(answers)
         self.worlds, self.is_made = [World(self._rows.start(), gone, topic=self.target.topic)], True
 
@@ -369,8 +370,7 @@ class Walk:
         while True:
             asked_at = time.monotonic()
             number = self._send(Wire(look.api, version, values, look.about))
-            answers = self._gather(self._pace.patience_s(look.api.name), number)
-            answers |= self._lastly() if number not in answers else {}
+            answers = self._awaited(number, look.api.name)
             answer = answers.get(number)
             if answer is None or isinstance(answer, Closed) or len(answers) > 1:
                 self.transcript.told(answers)
@@ -441,14 +441,9 @@ class Walk:
         group is sent behind it: the wait ends after that is answered, and as much later as its
         answer has taken.
         """
-        began, name = time.monotonic(), DESCRIBE_GROUPS.key
-        versions = self.target.announced.get(name)
-        values = {"groups": [self._group]}
-        mark = (
-            self._connections.send(DESCRIBE_GROUPS, versions.start, values)
-            if versions
-            else self._connections.send(API_VERSIONS, 0, {})
-        )
+        began, spoken = time.monotonic(), self.target.announced.get(DESCRIBE_GROUPS.key)
+        about, version = (DESCRIBE_GROUPS, spoken.start) if spoken else (API_VERSIONS, 0)
+        mark = self._connections.send(about, version, {"groups": [self._group]} if spoken else {})
         self._marks.add(mark)
         found = self._gather(self._pace.quiet_s, number)
         if number not in found and mark in self._marks:
@@ -460,6 +455,11 @@ class Walk:
         """Raises `Late` if nobody wants the rest."""
         if self._is_over():
             raise Late
+
+    def _awaited(self, number: int, name: str) -> dict[int, Answered]:
+        """What comes until the answer that must come has come."""
+        found = self._gather(self._pace.patience_s(name), number)
+        return found if number in found else found | self._lastly()
 
     def _lastly(self) -> dict[int, Answered]:
         """What comes until the broker has answered a question that is asked now: after a pause of

@@ -124,12 +124,8 @@ class Following:
 
     def _judge(self, least: int) -> None:
         began = time.monotonic()
-        for change in self.judge.changes(began, least):
+        for change in self.judge.changes(began, least, self._is_late):
             self._changed(change)
-        # A group that was found just now is judged at once.
-        if least == 1 and self.judge.fresh:
-            for change in self.judge.changes(began):
-                self._changed(change)
         self._judged = time.monotonic()
         self._took = self._judged - began
         if not self.ended:
@@ -150,6 +146,12 @@ class Following:
         if self.seconds is not None and now - self._began >= self.seconds:
             return "the time is over"
         return "the input has ended" if all(log.ended for log in self.logs) else ""
+
+    def _is_late(self) -> bool:
+        """Has the time been over for so long that what waits is judged no more?"""
+        return self.seconds is not None and (
+            time.monotonic() - self._began >= self.seconds + LATEST_S
+        )
 
     def _changed(self, change: Change) -> None:
         at = datetime.now(UTC)

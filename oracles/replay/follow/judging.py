@@ -4,7 +4,7 @@ said of it. What a judgement costs depends on the window, never on how much was 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import Factory, define, frozen
 
@@ -87,8 +87,10 @@ class Judge:
         each = (window.fresh for window in self.windows.groups.values())
         return max(self.windows.nobody.fresh, *each, 0)
 
-    def changes(self, now: float, least: int = 1) -> Iterator[Change]:
-        """Judges each group of which so many new lines have come."""
+    def changes(
+        self, now: float, least: int = 1, is_over: Callable[[], bool] = lambda: False
+    ) -> Iterator[Change]:
+        """Judges each group of which so many new lines have come, until `is_over` says so."""
         windows = self.windows
         if windows.nobody.fresh >= least:
             yield from self._nobody()
@@ -99,7 +101,10 @@ class Judge:
         each = windows.groups.items()
         due = [n for n, window in each if window.fresh >= least or self._is_over(n, window)]
         for name in due:
-            yield from self._group(name)
+            if is_over():
+                return
+            if name in windows.groups:  # it may have been forgotten meanwhile
+                yield from self._group(name)
 
     def _passed(self) -> Iterator[Change]:
         """Groups in trouble of which no line is left, and those of which only newer ones are."""
@@ -116,17 +121,18 @@ class Judge:
         """Looks for groups in new lines that name none that is known, and judges such lines."""
         windows = self.windows
         sources = windows.sources(None, self.parts)
+        new = [*windows.nobody.lines][-windows.nobody.fresh :] if windows.nobody.fresh else []
         windows.nobody.fresh = 0
         reports, found = self._replayed(sources, others=not windows.alone)
         self._learn(found)
-        if any(r.understood for r in reports):
+        # A line of no group may concern all.
+        if any(r.understood for r in reports) and not all(windows.named(x.text) for x in new):
             self._touch()
         else:
             self._touch_waiting()
         silent = [a for a in found if not a.group and _tells(a)]
         if windows.alone and windows.groups:
-            self.known.pop(NO_GROUP, None)  # its lines are read with those of the group
-            return
+            return  # they are read with those of the group
         if silent or NO_GROUP in self.known:
             reports, found = self._replayed(windows.sources(NO_GROUP, self.parts), others=True)
             for a in found:
@@ -156,19 +162,23 @@ class Judge:
         sources = self.windows.sources(name, self.parts)
         asked = None if self.windows.alone and self.asked.group is None else name
         reports, found = self._replayed(sources, not self.windows.alone, asked)
+        nobody = [a for a in found if asked is None and not a.group]
+        if asked is None and not nobody:
+            self.known.pop(NO_GROUP, None)  # lines without a name are the group's own
+        told = [a for a in nobody if _tells(a) or NO_GROUP in self.known]
+        for a in (*(a for a in found if a.group == name), *told):
+            yield from self._told(a, reports, a.group)
         self._learn(found)
-        for a in found:
-            if a.group == name:
-                yield from self._told(a, reports, name)
 
     def _learn(self, found: Sequence[Answer]) -> None:
         """Groups that were not known. The second one changes how all lines are read."""
-        for a in found:
-            new = a.group and a.group not in self.windows.groups
-            if new and self.asked.group in (None, a.group):
-                self.windows.learn(a.group)
-                if len(self.windows.groups) == 2:
-                    self._touch()
+        few = len(self.windows.groups) < 2
+        new = [a.group for a in found if a.group and a.group not in self.windows.groups]
+        new = [name for name in new if self.asked.group in (None, name)]
+        if new:
+            self.windows.learn(new)
+        if few and not self.windows.alone:
+            self._touch()
 
     def _replayed(
         self, sources: Sequence[Source], others: bool, group: str | None = None

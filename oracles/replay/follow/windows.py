@@ -68,13 +68,6 @@ class Window:
             self.size -= len(lines.popleft().text)
             self.left_out += 1
 
-    def without(self, some: Sequence[bool]) -> list[Line]:
-        """Takes some of its lines away, and returns them."""
-        taken = [line for line, so in zip(self.lines, some, strict=True) if so]
-        self.lines = deque(line for line, so in zip(self.lines, some, strict=True) if not so)
-        self.size -= sum(len(line.text) for line in taken)
-        return taken
-
 
 @frozen
 class LinesInMemory(Source):
@@ -115,7 +108,7 @@ class Windows:
 
     def add(self, line: Line) -> None:
         """Takes in one more line."""
-        names = self._named(line.text)
+        names = self.named(line.text)
         for name in names:
             window = self.groups.pop(name)
             self.groups[name] = window
@@ -123,15 +116,22 @@ class Windows:
         if not names or self._may_name_another(line.text):
             self.nobody.add(line)
 
-    def learn(self, group: str) -> None:
-        """A group of which nothing was known. Lines that name it are its own from now on."""
-        name = group.encode(errors="replace")
-        (self._words if _is_word(name) else self._others)[name] = group
-        window = self.groups[group] = Window()
-        some = [group in self._named(line.text) for line in self.nobody.lines]
-        for line in self.nobody.without(some):
-            window.add(line)
-        window.fresh = max(1, window.fresh)
+    def learn(self, some: Sequence[str]) -> None:
+        """Groups of which nothing was known. Lines that name them are their own from now on."""
+        new = set(some)
+        for group in some:
+            name = group.encode(errors="replace")
+            (self._words if _is_word(name) else self._others)[name] = group
+            self.groups[group] = Window(fresh=1)
+        kept: deque[Line] = deque()
+        for line in self.nobody.lines:
+            own = [self.groups[name] for name in self.named(line.text) if name in new]
+            for window in own:
+                window.add(line)
+            if not own:
+                kept.append(line)
+        self.nobody.lines = kept
+        self.nobody.size = sum(len(line.text) for line in kept)
         while len(self.groups) > MOST_GROUPS:
             self.forget(next(iter(self.groups)))
 
@@ -175,7 +175,7 @@ class Windows:
             self._tried |= new
         return bool(new)
 
-    def _named(self, text: bytes) -> list[str]:
+    def named(self, text: bytes) -> list[str]:
         """The known groups that a line names."""
         found = {name: None for raw, name in self._others.items() if raw in text}
         if self._words:

@@ -20,7 +20,7 @@ from groupcheck.oracles.judge.broker.profiles import PROFILES
 from groupcheck.oracles.judge.broker.surroundings import target
 from groupcheck.oracles.wire.security import PLAINTEXT
 
-SECONDS, TURN_S, THREADS = 240.0, 10.0, 6
+SECONDS, THREADS = 240.0, 6
 MOVES = "it shows once the coordinator has moved, and the judge moves none"
 UNSEEN: Mapping[str, str] = {
     "first_round_without_delay": "it shows with an initial delay, and the judge waits for none",
@@ -57,7 +57,7 @@ def test_the_judge_finds_a_known_bug(bug: str) -> None:
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
             judging.stopped.clear()
-            judging.explore(profiles, TURN_S, THREADS, tell)
+            judging.explore(profiles, until - time.monotonic(), THREADS, tell)
             judging.stopped.clear()
             for found in by_roots(fresh())[0]:
                 confirm(judging, found)

@@ -191,12 +191,14 @@ def test_the_kinds_of_rows_are_those_that_a_coordinator_can_bring_about() -> Non
     assert "STABLE: Heartbeat is answered 27 REBALANCE_IN_PROGRESS" not in ways
 
 
+@pytest.mark.night
 def test_the_file_of_kinds_is_what_a_search_through_the_rows_finds(
     pytestconfig: pytest.Config,
 ) -> None:
     if pytestconfig.getoption("--rewrite"):
         KINDS.write_text(kinds_file(), "utf-8")
-    assert KINDS.read_text("utf-8") == kinds_file(), "the rows have changed: pytest --rewrite"
+    changed = "the rows have changed: pytest --night --rewrite"
+    assert KINDS.read_text("utf-8") == kinds_file(), changed
 
 
 def test_a_hostile_environment_has_as_many_kinds_as_the_members_rows() -> None:

@@ -38,6 +38,7 @@ SIMULATED = (
     "async_server",
     "classic",
     "connect",
+    "consumer",
     "cooperative",
     "cooperative_mixed",
     "cooperative_rounds",
@@ -214,7 +215,8 @@ def test_the_leaders_answer_grows_with_the_group_and_is_written_as_kafka_writes_
     [
         ({"hearbeat_interval_ms": "1"}, "did you mean heartbeat_interval_ms"),
         ({"network_ms": "gauss:1,1"}, "unknown distribution"),
-        ({"heartbeat_interval_ms": "60000"}, "refuses"),
+        ({"heartbeat_interval_ms": "60000"}, "Kafka's client refuses"),
+        ({"consumer_heartbeat_interval_ms": "60000"}, "Kafka's broker refuses"),
         ({"records_per_s": "100"}, "grow for ever"),
         ({"records_per_s": "x"}, "not a number"),
         ({"capacity_per_s": "nan"}, "neither 0 nor a number from 1e-09 to 1e\\+15"),

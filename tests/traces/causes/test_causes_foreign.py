@@ -112,12 +112,15 @@ def test_a_cause_is_named_at_home_and_nowhere_else(cause: Cause, sign: Sign) -> 
     assert [one for one in foreign if shows(cause, sign, *one)] == []
 
 
-def test_what_is_certain_has_no_rival_that_is_not_ruled_out() -> None:
+def test_the_lines_of_a_sign_show_one_sure_cause_and_no_rival_that_is_not_ruled_out() -> None:
+    """Two causes that the same lines allow are candidates, or one is a consequence."""
     for cause in CAUSES.values():
         for sign in cause.signs:
             library, marks = home(cause, sign)
             evidence = said_by(sign, library, marks)
-            for found in diagnose(evidence, shipped_knowledge()).causes:
+            sure = diagnose(evidence, shipped_knowledge()).causes
+            assert len(sure) <= 1, (cause.kind, [found.cause.kind for found in sure])
+            for found in sure:
                 open_rivals = [
                     kind
                     for kind, rival in found.cause.rivals.items()

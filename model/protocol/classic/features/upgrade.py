@@ -267,12 +267,7 @@ BUGS = (
             " highest protocol that all its assignors support, so it stays eager. Seeded: the first"
             " assignor decides."
         ),
-        scope={
-            "members": 3,
-            "generations": 2,
-            "records": 0,
-            "faults": {"close": 1, "bounce": 1},
-        },
+        scope={"members": 3, "generations": 2, "records": 0, "faults": {"bounce": 1}},
         seeds=(_first_assignor_decides,),
     ),
     Mutation(
@@ -291,7 +286,6 @@ BUGS = (
             "generations": 2,
             "records": 0,
             "protocols": "range|cooperative-sticky|range",
-            "faults": {"close": 1},
         },
         seeds=(_anybody_is_let_in,),
     ),

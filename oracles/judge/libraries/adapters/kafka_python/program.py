@@ -45,10 +45,12 @@ def committed(offsets: Any, answer: Any) -> None:
 
 def main() -> None:
     logging.basicConfig(level=logging.INFO)
+    # Releases before 2.3 do not have it.
+    static = {"group_instance_id": contract.INSTANCE} if contract.INSTANCE else {}
     consumer = kafka.KafkaConsumer(
         bootstrap_servers=contract.BOOTSTRAP,
         group_id=contract.GROUP,
-        group_instance_id=contract.INSTANCE,
+        **static,
         partition_assignment_strategy=(chosen(ASSIGNORS),),
         session_timeout_ms=contract.SESSION_MS,
         heartbeat_interval_ms=contract.HEARTBEAT_MS,
