@@ -72,12 +72,7 @@ def run(
         assumptions=assumptions,
     )
     replications = replications or usual_replications(described)
-    seconds = expected_seconds(described, replications) / (workers or cores())
-    if seconds > LONG_S:
-        say(
-            f"about {seconds / 60:.0f} min of simulations; fewer --members or --replications, or a"
-            " shorter --restart or --slow-message, make them fewer"
-        )
+    _warn(expected_seconds(described, replications) / (workers or cores()))
     with reports(sketched(partial(_sketch, described, by))) as report:
         found = advised(
             described,
@@ -95,6 +90,15 @@ def run(
             writes(found, path)
             say(f"wrote {path}")
     return EXIT_CODES["unknown"] if found.reason else 0
+
+
+def _warn(seconds: float) -> None:
+    """Says how long the simulations take, where that is long."""
+    if seconds > LONG_S:
+        say(
+            f"about {seconds / 60:.0f} min of simulations; fewer --members or --replications, or a"
+            " shorter --restart or --slow-message, make them fewer"
+        )
 
 
 def _sketch(described: Described, by: str, results: Results) -> str:

@@ -72,7 +72,7 @@ def followed(scenario: str, **more: str | float) -> Counter[str]:
         assumptions=with_settings(SHORT | more),
     )
     fired: list[tuple[str, int]] = []
-    group, _ = begun(setup, lambda group, rule, index: fired.append((rule, index)))
+    group = begun(setup, lambda group, rule, index: fired.append((rule, index)))
     assert isinstance(group, ConsumerGroup)
     model = Model(group)
     fired.clear()
