@@ -52,7 +52,9 @@ def events(described: Described) -> tuple[Event, ...]:
     week, members = described.week, described.members
     outage = {"pause_ms": distribution(described.outage_ms), "pause_every_s": 0.0}
     restarts = min(members, RESTARTS)
-    runs = max(1, min(RUNS, RUNS_OF_MEMBERS // members)) if week.slow else 1
+    runs = 1
+    if week.slow and meet(described):
+        runs = max(1, min(RUNS, RUNS_OF_MEMBERS // members))
     some, times = {"changed_members": restarts}, members / restarts
     found = [
         Event("deploy", "rolling-restart", week.deploys, some, times=times),
@@ -72,7 +74,25 @@ def background(described: Described, alternative: Alternative) -> tuple[Happens,
     """What happens at random while an event is simulated: all that the week has, unless its events
     hardly ever meet.
     """
-    week, away = described.week, away_ms(described, alternative)
+    if not meet(described):
+        return ()
+    return _happens(described, away_ms(described, alternative))
+
+
+def meet(described: Described) -> bool:
+    """Do the events and slow messages of a week take so much of it that they meet each other? The
+    answer is the same for all alternatives, so that they are compared in the same week.
+    """
+    gap_ms = described.assumptions.restart_gap_ms
+    deploy_ms = described.members * (described.restart_ms + gap_ms)
+    happens = _happens(described, described.restart_ms)
+    lengths = ((deploy_ms if h.kind == "deploy" else h.length_ms) / h.every_ms for h in happens)
+    return sum(lengths) >= MEETING_SHARE
+
+
+def _happens(described: Described, away: float) -> tuple[Happens, ...]:
+    """All that the week has, if a process is away for so long (ms) when it restarts."""
+    week = described.week
     rates: tuple[tuple[Kind, float, float], ...] = (
         ("deploy", week.deploys, away),
         ("bounce", week.bounces, away),
@@ -81,10 +101,6 @@ def background(described: Described, alternative: Alternative) -> tuple[Happens,
         ("hang", week.hangs, HOUR_MS),
         ("slow", week.slow, described.slow_ms),
     )
-    lasts = {"deploy": described.members * (away + described.assumptions.restart_gap_ms)}
-    share = sum(rate * lasts.get(kind, long) for kind, rate, long in rates) / WEEK_MS
-    if share < MEETING_SHARE:
-        return ()
     return tuple(Happens(kind, WEEK_MS / rate, long) for kind, rate, long in rates if rate)
 
 

@@ -16,7 +16,12 @@ from groupcheck.oracles.command_line import cli, cli_advise
 from groupcheck.oracles.simulate import replications, with_settings
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.simulation import simulate
-from groupcheck.oracles.simulate.uses import advice_document, advice_page, advice_week
+from groupcheck.oracles.simulate.uses import (
+    advice_document,
+    advice_group,
+    advice_page,
+    advice_week,
+)
 from groupcheck.oracles.simulate.uses.advice import COSTS, Advice, advised, expected_seconds
 from groupcheck.oracles.simulate.uses.advice_group import (
     MOST_TIMEOUT_MS,
@@ -110,9 +115,15 @@ def test_a_slow_message_rules_out_a_shorter_poll_interval() -> None:
     assert any("max.poll.interval.ms must be longer" in note for note in found.notes)
 
 
-def test_a_hang_asks_for_a_shorter_poll_interval_if_messages_are_quick() -> None:
+def test_a_hang_asks_for_a_shorter_poll_interval_if_messages_are_quick(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For one protocol, with a heartbeat in nine seconds: a hang is an hour of heartbeats."""
+    monkeypatch.setattr(advice_group, "PROTOCOLS", {"eager": "classic"})
+    monkeypatch.setattr(advice_group, "DEFAULT_HEARTBEAT_MS", 9_000.0)
     week = only(hangs=OFTEN)
     found = advice(slow_ms=20_000.0, week=week, replications=2)
+    assert {c.alternative.max_poll_interval_ms for c in found.costed} == {60_000, 300_000}
     assert found.recommended.alternative.max_poll_interval_ms == 60_000
 
 

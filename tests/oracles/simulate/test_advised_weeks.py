@@ -118,6 +118,23 @@ def test_events_that_hardly_meet_are_simulated_alone() -> None:
     assert kinds == ["deploy", "bounce", "outage", "slow"]
 
 
+def test_rare_slow_messages_are_simulated_no_more_often() -> None:
+    """Several runs in place of one are only there for what slow messages do to an event."""
+    rare = described(SLOW, week=Week(slow=1))
+    assert advice_week.background(rare, EAGER) == ()
+    assert {event.runs for event in advice_week.events(rare)} == {1}
+    assert max(event.runs for event in advice_week.events(described(SLOW))) == advice_week.RUNS
+
+
+def test_all_alternatives_are_compared_in_the_same_week() -> None:
+    """A shorter session shortens the simulated absence, but not what the week consists of."""
+    week = Week(deploys=0, bounces=4, crashes=0, outages=0)
+    group = described(SLOW, restart_ms=120 * MIN, slow_ms=0.0, week=week)
+    for session in (10_000.0, 1_800_000.0):
+        [bounce] = advice_week.background(group, Alternative("classic", session))
+        assert bounce.kind == "bounce"
+
+
 def test_the_first_restarts_of_a_deploy_tell_what_all_of_them_cost() -> None:
     group = Described(members=24, partitions=24)
     deploy = advice_week.events(group)[0]

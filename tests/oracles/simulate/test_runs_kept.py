@@ -6,16 +6,19 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.simulate import Setup, compare, kept, replications, simulate
+from groupcheck.oracles.simulate import Setup, compare, kept, replications, sensitivity, simulate
 from groupcheck.oracles.simulate.kept import FIRST, Kept
 from groupcheck.oracles.simulate.progress import progress_line
 from groupcheck.oracles.simulate.simulation import lasting
+from groupcheck.oracles.simulate.uses import advice
+from groupcheck.oracles.simulate.uses.advice_group import DEFAULTS, Alternative
 
 SMALL = [Setup(variant=v, members=3, partitions=3) for v in ("classic", "cooperative")]
 
@@ -36,6 +39,16 @@ class Runs:
             yield k, run(task)
 
 
+@pytest.fixture
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two assumptions vary, and two alternatives are compared: more are kept in the same way."""
+    varied = sensitivity._varied
+    monkeypatch.setattr(sensitivity, "_varied", lambda a: islice(varied(a), 2))
+    two = [DEFAULTS, Alternative("cooperative")]
+    monkeypatch.setattr(advice, "alternatives", lambda _: (two, ()))
+
+
+@pytest.mark.usefixtures("few_runs")
 @pytest.mark.parametrize(
     ("command", "first"),
     [
