@@ -72,7 +72,9 @@ _MARKS = (
     (
         KAFKA_PYTHON,  # its loggers; those of the broker and of Kafka 0.8 have names of classes
         re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|client_async|cluster|net|errors)\b"
-                   r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=|[\w.-]{0,200}\.(?:local|svc|internal|com|net|org)\b)"
+                   r"(?!(?:\.[a-z]+)?\.[A-Z]|:type="
+                   r"|[\w.-]{0,200}\.(?:local|svc|internal|com|net|org)\b)"
+                   r"|\b_(?:send|handle)_(?:join|sync|leave)_group_(?:request|response):\d"
                    r"|-packages/kafka/"  # nor Java's names for JMX
                    r"|\bkafka\.errors\.\w{1,60}Error\b"
                    r"|\b[A-Z][A-Za-z]{3,40}(?:Request|Response)_v\d{1,2}\("),

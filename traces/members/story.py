@@ -434,7 +434,9 @@ class MemberStory:
 
     def standing(self) -> Standing | None:
         """Where it stands when its log ends."""
-        return None if self.gone else self.step.standing(self.name, self.settings)
+        open = self.open
+        answered = open is not None and open.answered and open.joined is None
+        return None if self.gone or answered else self.step.standing(self.name, self.settings)
 
     @property
     def ids(self) -> list[str]:
