@@ -22,8 +22,8 @@ def held(text: str) -> frozenset[str]:
 
 
 def shares(text: str) -> dict[str, frozenset[str]] | None:
-    """`{member=MemberAssignment(partitions={id=[0, 1]}), ...}.` -> member -> its partitions; of all,
-    200,000 at most. None if the line was cut.
+    """`{member=MemberAssignment(partitions={id=[0, 1]}), ...}.` -> member -> its partitions,
+    200,000 in all at most; None if the line was cut.
     """
     if not text.rstrip(".").endswith("}"):
         return None
