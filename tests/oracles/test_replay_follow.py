@@ -213,6 +213,15 @@ def test_without_time_to_judge_what_was_read_nothing_is_called_calm(
     assert "the time is over before all lines were judged" in capsys.readouterr().out
 
 
+def test_a_group_that_was_calm_is_not_while_a_line_about_it_waits() -> None:
+    following = judge()
+    tell(following, broker("orders", 1))
+    end = command.Following([], following)
+    assert end.exit_code == 0
+    following.add("a.log", following.parts["a.log"], [(3, REMOVED)], 0.0)
+    assert end.exit_code == 3
+
+
 def test_a_group_whose_name_is_a_word_of_all_lines_hides_no_other() -> None:
     following = judge()
     tell(following, broker("0", 1))
