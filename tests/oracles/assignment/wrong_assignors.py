@@ -9,6 +9,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from groupcheck.model.assignors import (
+    connect_tasks,
     cooperative_sticky,
     range_,
     round_robin,
@@ -430,3 +431,17 @@ def gives_the_rest_to_the_last_member(group):
             end = size if k == len(members) - 1 else (k + 1) * quota
             given[member] += [(topic, p) for p in range(k * quota, end)]
     return given
+
+
+@wrong("connect")
+def starts_tasks_that_others_still_run(group):
+    return connect_tasks(without_claims(group))
+
+
+@wrong("connect")
+def stops_nothing_where_a_worker_comes(group):
+    if not any(m.owned for m in group.members):
+        return connect_tasks(group)
+    free = set(every_partition(subscribed_sizes(group))) - {p for m in group.members for p in m.owned}
+    first, *_ = group.members
+    return {m.id: {*m.owned, *(free if m is first else ())} for m in group.members}
