@@ -22,6 +22,7 @@ from groupcheck.oracles.replay.claims import (
     in_words,
     split_calm,
 )
+from groupcheck.oracles.replay.handovers import HANDOVER_COLUMNS, handover_rows
 from groupcheck.oracles.replay.rounds import COLUMNS, fold_cells, folded
 from groupcheck.traces.findings.report import FileReport
 
@@ -95,12 +96,16 @@ def _group(t: AnswerInWords) -> Iterator[str]:
     yield f"**Broker:** {plain(t.verdict)}"
     for group in t.answer.shown:
         rounds = group.timeline.rounds
-        if rounds:
-            yield "**Rebalances**"
-            rows = [fold_cells(fold) for fold in folded(rounds)]
-            yield table(COLUMNS, rows[-ROUNDS_SHOWN:])
-            if len(rows) > ROUNDS_SHOWN:
-                yield f"These are the last {ROUNDS_SHOWN} of {len(rows)} rows."
+        yield from _rows("Rebalances", COLUMNS, [fold_cells(fold) for fold in folded(rounds)])
+        yield from _rows("Handovers", HANDOVER_COLUMNS, handover_rows(rounds, None))
+
+
+def _rows(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if rows:
+        yield f"**{title}**"
+        yield table(names, rows[-ROUNDS_SHOWN:])
+    if len(rows) > ROUNDS_SHOWN:
+        yield f"These are the last {ROUNDS_SHOWN} of {len(rows)} rows."
 
 
 def _claim(claim: Claim) -> Iterator[str]:

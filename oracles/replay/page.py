@@ -29,6 +29,7 @@ from groupcheck.oracles.replay.claims import (
     in_words,
     split_calm,
 )
+from groupcheck.oracles.replay.handovers import HANDOVER_COLUMNS, handover_rows
 from groupcheck.oracles.replay.lanes import ITEMS_SHOWN, picture
 from groupcheck.oracles.replay.rounds import COLUMNS, began, fold_cells, folded
 from groupcheck.oracles.replay.stories import (
@@ -95,6 +96,8 @@ def page(reports: Sequence[FileReport], answers: Sequence[Answer], layout: str =
         must_see=MUST_SEE,
         members_shown=ROWS,
         columns=("line", *COLUMNS, SEEN),
+        handovers=handover_rows,
+        handover_columns=HANDOVER_COLUMNS,
         owned=owned_rows,
         owned_columns=OWNED_COLUMNS,
         member_sentences=member_sentences,

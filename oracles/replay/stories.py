@@ -86,7 +86,9 @@ def _life(m: MemberStory) -> Iterator[str]:
         why = f" ({end.reason})" if end.reason else ""
         yield f"{'left' if end.how == 'left' else 'was closed'}{_at(end.at)}{why}"
     if m.open is not None and m.open.joined is None and m.open.asked is not None:
-        yield f"its last JoinGroup{_at(m.open.asked)} is not answered in its log"
+        joins = "was answered, but it joins no generation"
+        so_far = joins if m.open.answered else "is not answered"
+        yield f"its last JoinGroup{_at(m.open.asked)} {so_far} in its log"
     standing = m.standing()
     if standing is not None and standing.stands:
         yield standing_sentence(standing)

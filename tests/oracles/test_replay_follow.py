@@ -16,7 +16,7 @@ import pytest
 
 from groupcheck.oracles.command_line import cli, documents
 from groupcheck.oracles.replay.answers import answers
-from groupcheck.oracles.replay.follow import windows
+from groupcheck.oracles.replay.follow import command, windows
 from groupcheck.oracles.replay.follow.alerts import alert_document, alert_text
 from groupcheck.oracles.replay.follow.judging import Change, Judge
 from groupcheck.oracles.replay.follow.windows import (
@@ -185,6 +185,41 @@ def test_of_too_many_groups_those_are_forgotten_that_were_silent_for_the_longest
         tell(following, broker(f"group-{k}", 1), first=10 * k + 1)
     assert [*following.windows.groups] == ["group-2", "group-3", "group-4"] == [*following.known]
     assert following.windows.forgotten == 2
+
+
+def test_many_new_names_are_looked_at_in_steps_until_the_time_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(windows, "AT_ONCE", 10)
+    following = judge()
+    some = [line for k in range(40) for line in broker(f"group-{k}", 1)]
+    following.add("a.log", [Part("a.log", 1, len(some))], [*enumerate(some, 1)], 0.0)
+    asked = iter([False, False])  # over after the second step
+    assert [*following.changes(0.0, is_over=lambda: next(asked, True))] == []
+    assert len(following.windows.groups) == following.unjudged == 10
+    assert following.fresh == len(some) - 20
+    told = {c.group: c.health for c in tell(following, [])}
+    assert {c for c in told if c} == {f"group-{k}" for k in range(40)}
+    assert following.unjudged == 0
+
+
+def test_without_time_to_judge_what_was_read_nothing_is_called_calm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "LATEST_S", -1.0)
+    log = tmp_path / "a.log"
+    log.write_bytes(b"\n".join(broker("orders", 1)))
+    assert cli.run(["replay", "--follow", str(log), "--for", "0.001", "--until", "calm"]) == 3
+    assert "the time is over before all lines were judged" in capsys.readouterr().out
+
+
+def test_a_group_that_was_calm_is_not_while_a_line_about_it_waits() -> None:
+    following = judge()
+    tell(following, broker("orders", 1))
+    end = command.Following([], following)
+    assert end.exit_code == 0
+    following.add("a.log", following.parts["a.log"], [(3, REMOVED)], 0.0)
+    assert end.exit_code == 3
 
 
 def test_a_group_whose_name_is_a_word_of_all_lines_hides_no_other() -> None:

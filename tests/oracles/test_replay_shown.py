@@ -18,6 +18,7 @@ from attrs import evolve
 import groupcheck
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay import page as pages
+from groupcheck.oracles.replay.handovers import HANDOVER_COLUMNS
 from groupcheck.oracles.replay.harm import weight
 from groupcheck.oracles.replay.lanes import picture
 from groupcheck.oracles.replay.markdown import fenced, markdown, plain, span
@@ -31,7 +32,7 @@ from groupcheck.traces.findings.report import UNREADABLE
 from groupcheck.traces.reading import Part
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.story.events import RebalanceCause
-from groupcheck.traces.story.moments import Moment, Round
+from groupcheck.traces.story.moments import Handover, Moment, Round
 
 DATA = Path(__file__).parent.parent / "data"
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\u202e\x00```\n# no heading"
@@ -203,6 +204,25 @@ def test_nothing_in_a_ticket_is_markup_but_groupcheck_s_own():
         f"## broken: group {span(HOSTILE)}",
         "## Logs",
     ]
+
+
+def test_page_and_ticket_tell_who_handed_partitions_over_and_escape_their_names():
+    view = busy(1, 10)
+    (made,) = rounds(1)
+    since = Moment(7, BEGIN)
+    made.handovers.append(Handover((f"{HOSTILE}-3",), HOSTILE, since, "b", asked=since))
+    view.group.timeline.rounds.append(made)
+    groups = [answer(seen=[view])]
+    html, ticket = page([view.file], groups), markdown([view.file], groups)
+    (region,) = re.findall(r'(?s)aria-label="handovers of group [^>]*>(.*?)</div>', html)
+    assert "given up" in region and "not yet" in region and "&lt;img" in region
+    assert "<img" not in html
+    (row,) = (r for r in ticket.split("**Handovers**")[1].splitlines() if "not yet" in r)
+    assert not re.search(r"(?<!\\)[<>]", row)
+    assert len(re.findall(r"(?<!\\)\|", row)) == len(HANDOVER_COLUMNS) + 1
+    view.group.timeline.rounds[0].handovers.clear()
+    assert "handovers" not in page([view.file], groups).lower()
+    assert "Handovers" not in markdown([view.file], groups)
 
 
 class Elements(HTMLParser):

@@ -48,11 +48,11 @@ NOTES_KEPT = 200
 TEXTS_KEPT = 10_000
 TEXT_CHARS = 500
 LOADS_MS = 60_000
+"""A group that is loaded so soon after its coordinator started belongs to that start."""
 NO_STEPS = (
     "nothing is judged: no line at DEBUG shows a step of a member of which all is known"
     ' ("new assignment state", "Computed a new target assignment")'
 )
-"""A group that is loaded so soon after its coordinator started belongs to that start."""
 _STEPS = (RebalanceStarted, Stabilized, GroupEmptied, AssignmentReceived)
 _ONCE = (RebalanceStarted, Stabilized, GroupEmptied)
 

@@ -68,14 +68,17 @@ _MARKS = (
                    r"|Inconsistent|Consumer group|Topic auth|Invalid|Offset out|API version)"),
     ),
     (AIOKAFKA, re.compile(r"\baiokafka\b")),
+    (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|node_modules/kafkajs/|ClientKafka")),
     (
         KAFKA_PYTHON,  # its loggers; those of the broker and of Kafka 0.8 have names of classes
         re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|client_async|cluster|net|errors)\b"
-                   r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=)|-packages/kafka/"  # nor Java's names for JMX
+                   r"(?!(?:\.[a-z]+)?\.[A-Z]|:type="
+                   r"|[\w.-]{0,200}\.(?:local|svc|internal|com|net|org)\b)"
+                   r"|\b_(?:send|handle)_(?:join|sync|leave)_group_(?:request|response):\d"
+                   r"|-packages/kafka/"  # nor Java's names for JMX
                    r"|\bkafka\.errors\.\w{1,60}Error\b"
                    r"|\b[A-Z][A-Za-z]{3,40}(?:Request|Response)_v\d{1,2}\("),
     ),
-    (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"[Ss]arama|SARAMA|\bkafka server: |consumergroup/session/"
                        r"|\bkafka: (?:[Cc]lient has run|error (?:while|decod)|invalid|tried)")),
     (FRANZ_GO, re.compile(r"\bkgo\b|franz|unable to open connection to broker"

@@ -29,7 +29,8 @@ APART_MS = 1_000
 """Lines of one commit stand closer together, and so do a member's last step of a reconciliation
 and the new epoch that answers it.
 """
-_MEMBER_ID = re.compile(r"[\w.-]{0,250}?-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MEMBER_ID = re.compile(r"[\w.-]{0,250}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_JOIN, _ANSWERS = "JoinGroup", ("id_given", "join_failed", "request_answered")
 _CAUSES = {
     "subscription_changed": RebalanceCause.METADATA_CHANGE,
     "partitions_changed": RebalanceCause.METADATA_CHANGE,
@@ -81,6 +82,8 @@ class MemberRound:
     generation: int | None = None
     member: str = ""
     joined: Moment | None = None
+    # Was its last JoinGroup answered, be it with an id to join with or an error?
+    answered: bool = False
     # When it had its share.
     synced: Moment | None = None
     leader: str = ""
@@ -187,6 +190,8 @@ class MemberStory:
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
         self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
+        if self.open is not None and kind in _ANSWERS and said.fields.get("api", _JOIN) == _JOIN:
+            self.open.answered = True
         if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
             return
         if kind == "joining":
@@ -214,6 +219,7 @@ class MemberStory:
             self._generation, self._pending = None, at
         open = self.open
         if open is not None and open.joined is None:
+            open.answered = False
             return
         cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
         if not any(r.joined is not None for r in self.rounds):
@@ -428,7 +434,9 @@ class MemberStory:
 
     def standing(self) -> Standing | None:
         """Where it stands when its log ends."""
-        return None if self.gone else self.step.standing(self.name, self.settings)
+        open = self.open
+        answered = open is not None and open.answered and open.joined is None
+        return None if self.gone or answered else self.step.standing(self.name, self.settings)
 
     @property
     def ids(self) -> list[str]:

@@ -80,8 +80,8 @@ class EpochStory:
             begun = []
             if member is not None and event.what in _WENT:
                 self.handovers.gone(at, member, _WENT[event.what])
-            elif event.what == "rejoined" and event.detail:
-                self.handovers.renamed(event.detail, member or "")
+            elif member is not None and event.what == "rejoined" and event.detail:
+                self.handovers.renamed(event.detail, member)
         if current is not None:
             current.handovers += begun
 

@@ -85,9 +85,7 @@ class Handovers:
     def renamed(self, old: str, new: str) -> None:
         """A static member has come back under a new id, with all that the old one had."""
         some = self.has.pop(old, frozenset())
-        if not new:
-            return
-        self.has[new] = some
+        self.has[new] = self.has.get(new, frozenset()) | some  # the line may stand there twice
         for partition in some:
             self._holder[partition] = new
         for begun in self._open.values():

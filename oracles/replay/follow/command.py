@@ -94,11 +94,13 @@ class Following:
                 time.sleep(POLL_S)
 
     def finish(self) -> None:
-        """Judges what came last, also lines without an end, and prints what is known."""
+        """Judges what came last, also lines without an end, as far as there is time."""
         for log in self.logs:
             self._take(log, log.rest())
-        if self.judge.fresh:
+        while self.judge.fresh and not self._is_late():
             self._judge(1)
+        if self.judge.fresh:
+            self.ended += " before all lines were judged"
 
     def take(self) -> bool:
         """Reads what has come; whether anything has."""
@@ -135,7 +137,8 @@ class Following:
         """What `until` waits for, if it is so."""
         known = self.judge.known
         if self.until == "calm":
-            return "all groups are calm" if self.judge.health == "calm" else ""
+            calm = self.judge.health == "calm" and not self.judge.unjudged
+            return "all groups are calm" if calm else ""
         wanted = {"troubled": ("troubled", "broken"), "broken": ("broken",), "never": ()}
         for name, health in healths(known).items():
             if health in wanted[self.until]:
@@ -169,8 +172,8 @@ class Following:
 
     @property
     def exit_code(self) -> Literal[0, 1, 3]:
-        """That of the health of all groups."""
-        return CODES[self.judge.health]
+        """That of the health of all groups; lines that were not judged may tell of trouble."""
+        return CODES[self.judge.health] or (3 if self.judge.fresh else 0)
 
     def tell_end(self, code: Literal[0, 1, 3]) -> None:
         """Prints why it has ended, and how each group is."""
@@ -196,7 +199,10 @@ class Following:
         counts = Counter(found.values())
         each = [f"{counts[h]:,} {WORDS[h]}" for h in WORST if counts[h]]
         gone = f"; {plural(windows.forgotten, 'group')} forgotten" if windows.forgotten else ""
-        groups = f"{plural(len(found), 'group')}: {', '.join(each)}" if found else "no group"
+        if self.judge.unjudged:
+            each.append(f"{self.judge.unjudged:,} not judged")
+        known = len(found) + self.judge.unjudged
+        groups = f"{plural(known, 'group')}: {', '.join(each)}" if known else "no group"
         _print_line(f"{groups}; {plural(self.read, 'line')} read{gone}; {printable(self.ended)}")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from attrs import Factory, define, frozen
 
 from groupcheck.oracles.replay.answers import WORST, Answer, answers
-from groupcheck.oracles.replay.follow.windows import Line, Window, Windows
+from groupcheck.oracles.replay.follow.windows import Line, Window, Windows, as_sources
 from groupcheck.oracles.replay.report import reports_of
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import NO_GROUP, Evidence
@@ -93,7 +93,7 @@ class Judge:
         """Judges each group of which so many new lines have come, until `is_over` says so."""
         windows = self.windows
         if windows.nobody.fresh >= least:
-            yield from self._nobody()
+            yield from self._nobody(is_over)
         windows.trim(now - self.window_s)
         for name in self.known.keys() - windows.groups.keys() - {NO_GROUP}:
             del self.known[name]
@@ -117,27 +117,37 @@ class Judge:
                 yield Change(name, known.health, "unknown", reason, left_out=window.left_out)
             self.known[name] = Known("unknown", reason, False, False, known.facts)
 
-    def _nobody(self) -> Iterator[Change]:
+    def _nobody(self, is_over: Callable[[], bool]) -> Iterator[Change]:
         """Looks for groups in new lines that name none that is known, and judges such lines."""
         windows = self.windows
-        sources = windows.sources(None, self.parts)
-        new = [*windows.nobody.lines][-windows.nobody.fresh :] if windows.nobody.fresh else []
-        windows.nobody.fresh = 0
-        reports, found = self._replayed(sources, others=not windows.alone)
+        silent = False
+        windows.nobody.fresh = min(windows.nobody.fresh, len(windows.nobody.lines))
+        while windows.nobody.fresh and not is_over():
+            found = self._looked_at()
+            silent = silent or any(not a.group and _tells(a) for a in found)
+        if is_over() or (windows.alone and windows.groups):
+            return  # in a single group they are read with its own
+        if silent or NO_GROUP in self.known:
+            reports, found = self._replayed(windows.sources(NO_GROUP, self.parts), others=True)
+            for a in found:
+                if not a.group and (_tells(a) or NO_GROUP in self.known):
+                    yield from self._told(a, reports, NO_GROUP)
+
+    def _looked_at(self) -> list[Answer]:
+        """The answers of some new lines that name no known group; learns the groups that they
+        name. However many those are, this takes a second or two.
+        """
+        windows = self.windows
+        lines, new = windows.unread()
+        windows.nobody.fresh -= len(new)
+        reports, found = self._replayed(as_sources(lines, self.parts), others=not windows.alone)
         self._learn(found)
         # A line of no group may concern all.
         if any(r.understood for r in reports) and not all(windows.named(x.text) for x in new):
             self._touch()
         else:
             self._touch_waiting()
-        silent = [a for a in found if not a.group and _tells(a)]
-        if windows.alone and windows.groups:
-            return  # they are read with those of the group
-        if silent or NO_GROUP in self.known:
-            reports, found = self._replayed(windows.sources(NO_GROUP, self.parts), others=True)
-            for a in found:
-                if not a.group and (_tells(a) or NO_GROUP in self.known):
-                    yield from self._told(a, reports, NO_GROUP)
+        return found
 
     def _is_over(self, name: str, window: Window) -> bool:
         """May its trouble be over, because lines that told of it are left out?"""
@@ -208,6 +218,12 @@ class Judge:
         yield Change(
             name, before, a.health, a.reason, a, reports, new, lines, window.left_out, last
         )
+
+    @property
+    def unjudged(self) -> int:
+        """Groups of which nothing but the name is known: they wait to be judged."""
+        groups = self.windows.groups.items()
+        return sum(window.fresh > 0 and name not in self.known for name, window in groups)
 
     @property
     def health(self) -> Health:

@@ -22,8 +22,9 @@ MOST_LINES, MOST_BYTES = 2_000, 4 << 20
 """Of each group, and of the lines that name none."""
 MOST_GROUPS, ALL_BYTES = 1_000, 64 << 20
 """Of more groups, those are forgotten of which nothing was said for the longest time."""
-CONTEXT = 50
-"""So many lines without a group are read again with new ones, to see whether they name one."""
+CONTEXT, AT_ONCE = 50, 250
+"""So many lines without a group are read again with new ones, to see whether they name one; and so
+many new ones at once: each may name a group of its own."""
 _WORD = re.compile(rb"[\w.-]+")
 _GROUP = re.compile(rb"(?i)group(?:[._]?id)?\W{1,3}([\w.-]+)")
 MOST_TRIED = 10_000
@@ -124,12 +125,15 @@ class Windows:
             (self._words if _is_word(name) else self._others)[name] = group
             self.groups[group] = Window(fresh=1)
         kept: deque[Line] = deque()
-        for line in self.nobody.lines:
+        unread = len(self.nobody.lines) - self.nobody.fresh
+        for k, line in enumerate(self.nobody.lines):
             own = [self.groups[name] for name in self.named(line.text) if name in new]
             for window in own:
                 window.add(line)
             if not own:
                 kept.append(line)
+            elif k >= unread:
+                self.nobody.fresh -= 1
         self.nobody.lines = kept
         self.nobody.size = sum(len(line.text) for line in kept)
         while len(self.groups) > MOST_GROUPS:
@@ -154,14 +158,16 @@ class Windows:
             size -= self.groups[oldest].size
             self.forget(oldest)
 
-    def sources(self, group: str | None, parts: Mapping[str, Sequence[Part]]) -> list[Source]:
-        """The lines about a group and those that name none, as logs; None: only the latter, from
-        some before the first new one on.
-        """
+    def unread(self) -> tuple[list[Line], list[Line]]:
+        """The next new lines that name no group, with some before them, and without these."""
+        lines = [*self.nobody.lines]
+        first = max(0, len(lines) - self.nobody.fresh)
+        some = lines[max(0, first - CONTEXT) : first + AT_ONCE]
+        return some, lines[first : first + AT_ONCE]
+
+    def sources(self, group: str, parts: Mapping[str, Sequence[Part]]) -> list[Source]:
+        """The lines about a group and those that name none, as logs; empty: only the latter."""
         nobody = self.nobody.lines
-        if group is None:
-            new = max(0, len(nobody) - self.nobody.fresh - CONTEXT)
-            return as_sources([*nobody][new:], parts)
         own = self.groups[group].lines if group else ()
         return as_sources(heapq.merge(own, nobody, key=lambda line: line.came), parts)
 

@@ -114,7 +114,7 @@ def test_a_log_that_cannot_tell_says_what_to_turn_on_in_its_library(library: str
                 "10:00:00,000 DEBUG [Consumer clientId=c-1, groupId=g] Sending JoinGroup "
                 "(JoinGroupRequestData(groupId='g')) to coordinator b:9092",
             ],
-            "the answer to JoinGroup",
+            "what JoinGroup was answered",
         ),
         (
             [

@@ -50,6 +50,7 @@ def test_every_cause_has_a_log_that_shows_it() -> None:
     shown = {kind for case in cases for kind in (*case.causes, *case.possible, case.healthy)}
     shown |= FOUND  # found in whole logs, see below
     shown.add("process_paused")  # see test_replay_requests.py
+    shown.add("group_converted")  # see incidents3/b44.log
     shown |= {"kip848_held_back", "kip848_handed_over"}  # see test_handovers.py
     assert {*CAUSES} - shown == set()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -198,9 +200,38 @@ def test_a_static_member_that_comes_back_has_what_its_old_id_had() -> None:
     assert not [*t.assigned(at(2), "new", {"p"}, set())] and not t.twice
 
 
+@pytest.mark.parametrize("before", [set(), {"q"}])
+def test_a_member_that_came_back_twice_keeps_what_it_has(before: set[str]) -> None:
+    t = Handovers()
+    [*t.assigned(at(1), "old", {"p"}, set())]
+    [*t.assigned(at(1), "new", before, set())]
+    t.renamed("old", "new")
+    t.renamed("old", "new")
+    assert t.has == {"new": {"p"} | before}
+    t.gone(at(2), "new", "left")
+    [*t.assigned(at(3), "b", {"p"} | before, set())]
+    assert t.has == {"b": {"p"} | before} and not t.twice
+
+
 def test_assignments_are_read_as_each_version_prints_them() -> None:
     assert held("[T-0@2, T-1@3]") == held("[T-0, T-1]") == {"T-0", "T-1"}
     assert held("[]") == frozenset()
     told = "{a-1=MemberAssignment(partitions={T=[0, 1], U=[]}), b=Assignment(partitions={})}."
     assert shares(told) == {"a-1": {"T-0", "T-1"}, "b": frozenset()}
     assert shares("{a=MemberAssignment(partitions={T=[0, 1") is None  # the line was cut
+
+
+@pytest.mark.parametrize(
+    ("read", "line"),
+    [
+        (held, "-1" * 100_000),
+        (shares, "a" * 100_000 + "}"),
+        (shares, "{a=Assignment(partitions={" + "T=RangeSet(from=0 (i)" * 10_000 + "})}"),
+    ],
+)
+def test_a_long_line_takes_time_in_proportion_to_its_length(
+    read: Callable[[str], object], line: str
+) -> None:
+    began = time.process_time()
+    read(line)
+    assert time.process_time() - began < 0.1
