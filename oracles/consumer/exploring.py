@@ -10,7 +10,7 @@ from itertools import tee
 
 from attrs import evolve, field, frozen
 
-from groupcheck.model.protocol.consumer.offsets import anybody_holds_up
+from groupcheck.model.protocol.consumer.offsets import anybody_holds_up, late_commit
 from groupcheck.model.protocol.consumer.plans import id_of
 from groupcheck.oracles.consumer import committing
 from groupcheck.oracles.consumer.facts import (
@@ -37,6 +37,13 @@ class Place:
     state: State
     known: tuple[Known, ...]
     commands: tuple[Command, ...] = ()
+
+    @property
+    def memory(self) -> tuple[State, tuple[bool, ...]]:
+        """What tells it from other places: the model's memory, and of which members Kafka has
+        another id than sent the commit that is held up. A model that misses this shows it.
+        """
+        return self.state, tuple(k.held[0] not in ("", k.id) for k in self.known)
 
 
 Told = tuple[Place, ConsumerRow, tuple[Command, ...]]
@@ -144,8 +151,8 @@ def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iter
     """
     return breadth_first(
         _first(rows),
-        state=lambda place: place.state,
-        rows=rows.of,
+        state=lambda place: place.memory,
+        rows=lambda memory: rows.of(memory[0]),
         execute=partial(_executed, rows, driver),
         onward=lambda row: None if row.same is None else _after(row, row.same),
         most=most,
@@ -189,6 +196,8 @@ def _compared(
         known[row.me] = _renamed(known[row.me], sender(row.request, row.me, known[row.me]))
     if row.me is not None and row.title == anybody_holds_up.name:
         known[row.me] = evolve(known[row.me], held=(known[row.me].id, known[row.me].epoch))
+    if row.me is not None and row.title == late_commit.name:
+        known[row.me] = evolve(known[row.me], held=("", 0))
     known = followed(known, memory)
     own = known[row.me].epoch if row.me is not None else 0
     facts = {
@@ -204,4 +213,4 @@ def _compared(
 
 def _renamed(known: Known, id: str) -> Known:
     """The process after a heartbeat of this member id was accepted."""
-    return known if known.id == id else Known(id, known.ids + 1)
+    return known if known.id == id else Known(id, known.ids + 1, held=known.held)

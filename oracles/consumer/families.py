@@ -82,6 +82,14 @@ EVERY: tuple[Family, ...] = (
         (),
         most=FIRST // 2,
     ),
+    Family(
+        "late commits",
+        {"members": 1, "partitions": 1, "static_members": 1, "offsets": True},
+        ("append_failure",),
+    ),
+    Family(
+        "commits late by epochs", {"members": 1, "partitions": 2, "offsets": True}, ("metadata",)
+    ),
     Family("interval", {"members": 2, "partitions": 1, "interval": True}, most=FIRST // 2),
     Family(
         "topics in an interval",

@@ -243,7 +243,7 @@ def leave_consumer_group(
         core = evolve(core, held=core.held & ~seat.revoking)
         stale = Timer.OFF if seat.rebalance == Timer.OFF else Timer.STALE
         parked = evolve(seat, parked=True, revoking=0, fresh=0, current=False, rebalance=stale)
-        parked = evolve(parked, resumes=seat.current)
+        parked = evolve(parked, resumes=seat.current or seat.resumes)  # it may leave twice
         if scope.kafka_20641 == MENDED and seat.state == State.UNREVOKED:
             parked = evolve(parked, state=State.STABLE)
         yield "parked", core, parked, _answered(link, Answer(), scope)

@@ -73,29 +73,39 @@ def process_watched_record(
         yield client, Position.BEYOND, evolve(offsets, processed=True)
 
 
-def commit_of(link: Link, reading: Position) -> Commit:
-    """The commit of a member's position. One that the coordinator does not know owns nothing."""
-    return Commit(tag=link.tag, beyond=reading == Position.BEYOND, former=link.tag == Tag.OLD)
+def commit_of(link: Link, seat: Seat | None, reading: Position, offsets: Offsets) -> Commit:
+    """The commit of a member's position. A member that has missed two answers may own the partition
+    all the same; not one that was removed, nor one that was given it anew and does not know that.
+    """
+    owned = seat is not None and bool(seat.owned & offsets.bit)
+    anew = seat is not None and link.tag == Tag.OLD and bool(seat.fresh & offsets.bit)
+    return Commit(tag=link.tag, beyond=reading == Position.BEYOND, former=not owned or anew)
 
 
 @rule(when=lambda reading: reading != Position.NONE)
 def commit_position(
-    client: Client, link: Link, reading: Position, offsets: Offsets
-) -> Iterator[tuple[Client, Link, Position, Offsets]]:
+    client: Client, link: Link, seat: Seat | None, reading: Position, offsets: Offsets
+) -> Iterator[tuple[Client, Link, Seat | None, Position, Offsets]]:
     """A member commits its position, also one that it has committed."""
     if client.holds & offsets.bit and client.beats:
-        yield client, evolve(link, asked=commit_of(link, reading)), reading, offsets
+        commit = commit_of(link, seat, reading, offsets)
+        yield client, evolve(link, asked=commit), seat, reading, offsets
 
 
 @rule(when=lambda budget: budget.allows("delay_commit"))
 def delay_commit(
-    client: Client, link: Link, reading: Position, offsets: Offsets, budget: Budget
-) -> Iterator[tuple[Client, Link, Position, Offsets, Budget]]:
+    client: Client,
+    link: Link,
+    seat: Seat | None,
+    reading: Position,
+    offsets: Offsets,
+    budget: Budget,
+) -> Iterator[tuple[Client, Link, Seat | None, Position, Offsets, Budget]]:
     """A commit is held up on a connection that the member gives up."""
     commits = client.beats and client.holds & offsets.bit and reading != Position.NONE
     if commits and link.held is None:
-        held = evolve(link, held=commit_of(link, reading))
-        yield client, held, reading, offsets, budget.spend("delay_commit")
+        held = evolve(link, held=commit_of(link, seat, reading, offsets))
+        yield client, held, seat, reading, offsets, budget.spend("delay_commit")
 
 
 @rule(when=lambda link: link.held is not None)
@@ -191,7 +201,7 @@ def _commits_first(before: Values, label: str, after: Values, scope: Any) -> Val
     gives_up = label in ("taken", "revoking") and had.holds & ~has.target & after["offsets"].bit
     if not (scope.auto_commit and gives_up) or before["reading"] == Position.NONE:
         return after
-    commit = commit_of(after["link"], after["reading"])
+    commit = commit_of(after["link"], after["seat"], after["reading"], after["offsets"])
     return {**after, "link": evolve(after["link"], asked=commit)}
 
 
@@ -230,7 +240,7 @@ def offsets(spec: Spec) -> Spec:
     changed = [extended(own(spec, r), _following, "offsets") for r in FOLLOWED]
     if not alone:
         commits_first = extended(
-            own(spec, client.reconcile), _commits_first, "link", "reading", "offsets"
+            own(spec, client.reconcile), _commits_first, "link", "seat", "reading", "offsets"
         )
         changed.append(commits_first)
     first = next(r for r in spec.rules if r.urgent)

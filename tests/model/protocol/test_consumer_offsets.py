@@ -11,9 +11,10 @@ import pytest
 from groupcheck.model.engine import ScopeError, reference
 from groupcheck.model.engine.staged import explore
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED
-from groupcheck.model.protocol.consumer.commits import judged
+from groupcheck.model.protocol.consumer.commits import Offsets, judged
 from groupcheck.model.protocol.consumer.memory import Core, Seat
-from groupcheck.model.protocol.consumer.messages import Commit, Tag
+from groupcheck.model.protocol.consumer.messages import Commit, Link, Tag
+from groupcheck.model.protocol.consumer.offsets import Position, commit_of
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.oracles.explain.subject import subject
 
@@ -105,6 +106,31 @@ def test_a_commit_is_judged_by_its_epoch_and_its_partition(
 ) -> None:
     scope = ConsumerScope(kafka=kafka, offsets=True)
     assert judged(Core(exists=True, members=1), seat, commit, 1, scope) == label
+
+
+@pytest.mark.parametrize(
+    ("tag", "seat", "former"),
+    [
+        (Tag.CURRENT, Seat(assigned=1, fresh=1), False),
+        (Tag.OLD, Seat(assigned=1), False),
+        (Tag.OLD, Seat(revoking=1), False),
+        (Tag.OLD, Seat(assigned=1, fresh=1), True),
+        (Tag.OLD, Seat(assigned=2), True),
+        (Tag.OLD, None, True),
+    ],
+    ids=str,
+)
+def test_a_member_that_has_missed_two_answers_may_still_own_what_it_commits(
+    tag: Tag, seat: Seat | None, former: bool
+) -> None:
+    commit = commit_of(Link(tag=tag), seat, Position.BEYOND, Offsets())
+    assert commit == Commit(tag=tag, beyond=True, former=former)
+
+
+@pytest.mark.night
+def test_a_late_commit_of_an_owner_that_has_missed_two_answers_is_its_own() -> None:
+    faults = {**LATE, "lose_response": 2, "metadata": 1}
+    assert explore(group(faults=faults)).verdict == HOLDS
 
 
 def test_a_scope_of_offsets_that_cannot_be_is_refused_in_words() -> None:

@@ -34,6 +34,8 @@ ASKED = {
     "one member": 2_000,
     "offsets": 600,
     "offsets of one member": 3_000,
+    "late commits": 2_000,
+    "commits late by epochs": 1_000,
     "interval": 400,
     "topics in an interval": 1_000,
     "two members": 3_000,
