@@ -442,6 +442,7 @@ def starts_tasks_that_others_still_run(group):
 def stops_nothing_where_a_worker_comes(group):
     if not any(m.owned for m in group.members):
         return connect_tasks(group)
-    free = set(every_partition(subscribed_sizes(group))) - {p for m in group.members for p in m.owned}
+    owned = {partition for m in group.members for partition in m.owned}
+    free = set(every_partition(subscribed_sizes(group))) - owned
     first, *_ = group.members
     return {m.id: {*m.owned, *(free if m is first else ())} for m in group.members}
