@@ -185,10 +185,10 @@ def replay_archive(
     `spark`, or for an option that an archive does not take.
     """
     for name, value in options.items():
-        if value not in (None, ()):
+        if value not in (None, (), False):
             raise UserError(
                 "cannot be combined with --spark or --out",
-                where=f"--{name.replace('_', '-')}",
+                where=f"--{_shown(name)}",
                 do="an archive contains every group of every log; filter its tables instead",
             )
     if spark is None:

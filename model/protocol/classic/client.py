@@ -258,10 +258,8 @@ def send_join(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, C
 def send_sync(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
     """The member has its generation and asks for its share; the leader would send the plan too."""
     if link.parked is None:
-        yield (
-            evolve(client, prepare=Prepare.DONE),
-            send(link, SyncGroup(client.id, client.generation)),
-        )
+        asks = evolve(client, prepare=Prepare.DONE)
+        yield asks, send(link, SyncGroup(client.id, client.generation))
 
 
 @rule(when=lambda client: client.granted != NOTHING)

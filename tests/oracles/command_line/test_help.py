@@ -11,6 +11,7 @@ import click
 import pytest
 from click.shell_completion import BashComplete
 
+from groupcheck.oracles.assignment import promises
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.cli_kafka import CONFORM_MODES
 from groupcheck.oracles.command_line.help_page import SECTIONS
@@ -102,7 +103,7 @@ def test_a_mode_of_conform_refuses_the_options_that_its_help_does_not_list(
     ("typed", "names"),
     [
         ("groupcheck conform assignors --assignor ", ASSIGNORS),
-        ("groupcheck assign --like ", ASSIGNORS),
+        ("groupcheck assign --like ", promises.ASSIGNORS),
         ("groupcheck record --client ", CLIENTS),
         ("groupcheck record --kafka ", VERSIONS),
         ("groupcheck conform --diff 4.0.0 ", VERSIONS),
