@@ -46,6 +46,9 @@ UNUSED = (
     "added_partitions",
     "trigger_ms",
     "start_spread_ms",
+    "consumer_heartbeat_interval_ms",
+    "consumer_session_timeout_ms",
+    "consumer_assignment_interval_ms",
 )
 
 

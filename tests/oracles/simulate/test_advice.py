@@ -243,6 +243,10 @@ def test_every_alternative_has_a_name_of_its_own(usual: Advice) -> None:
         ("stall_ms=600000", "use --slow-message"),
         ("changed_members=2", "changed_members is part of the description"),
         ("start_spread_ms=1", "no event of `advise` depends on start_spread_ms"),
+        (
+            "consumer_session_timeout_ms=1",
+            "no event of `advise` depends on consumer_session_timeout_ms",
+        ),
         ("pause_ms=1000", "add --set pause_every_s=SECONDS"),
         ("session_timeout_ms=2000", "session_timeout_ms 2000 is no longer"),
     ],
