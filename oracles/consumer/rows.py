@@ -29,11 +29,15 @@ from groupcheck.oracles.consumer.facts import (
     PARKED,
     Facts,
     Known,
+    answer_of_kafka,
     answer_of_model,
     by_name,
+    followed,
+    of_kafka,
     of_model,
     topics_of,
 )
+from groupcheck.oracles.kafka.answers import ConsumerAnswer
 from groupcheck.oracles.kafka.commands import (
     Advance,
     Command,
@@ -45,6 +49,7 @@ from groupcheck.oracles.kafka.commands import (
     Reset,
     SetTopics,
 )
+from groupcheck.oracles.kafka.schedule import Step
 
 REBALANCE_MS = 30_000
 EVERY_TOPIC = "t.*"
@@ -149,11 +154,15 @@ class ConsumerRows:
         facts = {
             **answer_of_model(link.answer, leaves),
             **committing.answer_of_model(link.told),
-            **of_model(self.core(state), self.seats(state), self.scope),
+            **self.memory(state),
             **committing.memory_of_model(self._committed(state)),
             "records written": self._wrote(before, state, fired),
         }
         return Outcome(fired, facts, state)
+
+    def memory(self, state: State) -> dict[str, Any]:
+        """The model's memory as facts."""
+        return of_model(self.core(state), self.seats(state), self.scope)
 
     def _wrote(self, before: State, after: State, fired: tuple[str, ...]) -> bool:
         """Did the coordinator write anything? Timers are not written."""
@@ -170,6 +179,33 @@ class ConsumerRows:
         ]
 
     # -- the same for the real coordinator
+
+    def read(
+        self, row: ConsumerRow, before: tuple[Known, ...], last: Step
+    ) -> tuple[list[Known], Facts]:
+        """What Kafka did: the processes as they are now, and the facts. `last`: what the last
+        command brought.
+        """
+        given = dict(last.answered).get(last.number)
+        answer = given if isinstance(given, ConsumerAnswer) else None
+        memory = last.memory
+        assert memory is not None
+        known = [*before]
+        if row.request is not None and row.me is not None and answer and not answer.error:
+            known[row.me] = renamed(known[row.me], sender(row.request, row.me, known[row.me]))
+        if row.me is not None and row.title == offsets.anybody_holds_up.name:
+            known[row.me] = evolve(known[row.me], held=(known[row.me].id, known[row.me].epoch))
+        if row.me is not None and row.title == offsets.late_commit.name:
+            known[row.me] = evolve(known[row.me], held=("", 0))
+        known = followed(known, memory)
+        own = known[row.me].epoch if row.me is not None else 0
+        return known, {
+            **answer_of_kafka(answer, row.leaves, own, self.scope),
+            **committing.answer_of_kafka(given),
+            **of_kafka(memory, known, self.scope, last.now_ms),
+            **committing.memory_of_kafka(memory, self.scope),
+            "records written": bool(last.records),
+        }
 
     def setup(self, kafka: str) -> Reset:
         """The real coordinator of this version before anything has happened."""
@@ -225,6 +261,11 @@ class ConsumerRows:
             regex=None if request.pattern is None else EVERY_TOPIC if request.pattern else "",
             assignor=request.assignor,
         )
+
+
+def renamed(known: Known, id: str) -> Known:
+    """The process after a request of this member id was accepted."""
+    return known if known.id == id else Known(id, known.ids + 1, held=known.held)
 
 
 def sender(request: Request, me: int, known: Known) -> str:

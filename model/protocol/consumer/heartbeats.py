@@ -88,8 +88,14 @@ def refused(core: Core, seat: Seat | None, link: Link, scope: ConsumerScope) -> 
     if not joins and request.other:
         return "fenced"
     if joins and link.static:
-        return "" if seat.parked else "unreleased"
+        return "" if seat.parked or seat.classic else "unreleased"
     return "stale" if _stale(seat, request, scope) else ""
+
+
+def replaced(seat: Seat) -> Seat:
+    """The record of a static member that takes the place of another one (replaceMember)."""
+    began = evolve(seat, parked=False, previous=Previous.NEW, session=True, rebalance=Timer.OFF)
+    return evolve(began, current=False, join=False, sync=False) if seat.classic else began
 
 
 def _stale(seat: Seat, request: Request, scope: ConsumerScope) -> bool:
@@ -135,9 +141,8 @@ def consumer_heartbeat(
         core = evolve(core, exists=True, members=core.members + 1)
     elif request.kind == Kind.BEAT:
         label = "accepted"
-    elif seat.parked:
-        label, wrote = "replaced", True
-        seat = evolve(seat, parked=False, previous=Previous.NEW, session=True, rebalance=Timer.OFF)
+    elif seat.parked or (link.static and seat.classic):
+        label, wrote, seat = "replaced", True, replaced(seat)
     else:
         label = "rejoined"
     core, after = noted(evolve(core, pending=pending, stale=False), seat, request, scope)

@@ -35,6 +35,13 @@ class Previous(IntEnum):
     OLDER = 3
 
 
+class Phase(IntEnum):
+    """Where a classic group is (ClassicGroupState). What happens between is left out."""
+
+    PREPARING = 0
+    STABLE = 1
+
+
 class Timer(IntEnum):
     """The rebalance timer of a member."""
 
@@ -70,6 +77,15 @@ class Deal(Errand):
 
     fails: bool
     shares: tuple[tuple[tuple[int, int, int], int], ...]
+
+
+@frozen
+class Convert(Errand):
+    """The group becomes a classic one in this phase, or (None) a consumer group."""
+
+    phase: Phase | None = None
+    # What the members that were visited have.
+    held: int = 0
 
 
 @frozen
@@ -113,6 +129,11 @@ class Core:
     # How many members name which assignor, and how many subscribe by the pattern.
     votes: Votes = NONE
     matching: int = 0
+    # Only with migration: the phase of a classic group (None: it is none), how many members are
+    # classic ones, and how many JoinGroups are parked in a classic group.
+    phase: Phase | None = None
+    classics: int = 0
+    waiting: int = 0
     errand: Errand | None = None
 
 
@@ -143,6 +164,13 @@ class Seat:
     # Its session timer is armed.
     session: bool = True
     rebalance: Timer = Timer.OFF
+    # Only with migration: it uses the classic protocol; its join timer and its sync timer are
+    # armed; its session timer has its own session timeout; its JoinGroup is parked.
+    classic: bool = False
+    join: bool = False
+    sync: bool = False
+    short: bool = False
+    waits: bool = False
     # Inside a step: its request asks for a target, and its append will fail.
     asks: bool = False
     # Inside a step: nobody has resolved its regular expression yet.
@@ -178,4 +206,5 @@ def without(core: Core, seat: Seat, *, settles: bool) -> Core:
         due=core.due or empties,
         votes=moved(core.votes, seat.assignor, ""),
         matching=core.matching - bool(seat.pattern),
+        classics=core.classics - seat.classic,
     )

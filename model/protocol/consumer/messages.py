@@ -36,6 +36,11 @@ class Kind(Enum):
     BEAT = "beat"
     LEAVE = "leave"  # epoch -1
     PARK = "park"  # epoch -2
+    # Requests of the classic protocol (only with migration).
+    JOIN_GROUP = "JoinGroup"
+    SYNC_GROUP = "SyncGroup"
+    CLASSIC_BEAT = "Heartbeat"
+    LEAVE_GROUP = "LeaveGroup"
 
 
 LEAVES = (Kind.LEAVE, Kind.PARK)

@@ -36,11 +36,29 @@ class Release:
     settles_empty: bool = True
     # Another assignor that most members name rebalances the group (KAFKA-20434).
     follows_votes: bool = True
+    # A classic member is told to join again once there is another target. Before, as soon as one
+    # is needed (KAFKA-20272).
+    tells_of_targets: bool = True
+    # A static member whose successor makes a classic group of the group brings a rebalance if the
+    # group is ahead of its target. Before, if it subscribes to something else (KAFKA-20273).
+    notices_old_targets: bool = True
+    # With the policy `disabled` no classic member joins a consumer group (KAFKA-20640).
+    keeps_classic_out: bool = True
+    # A downgrade by a successor that subscribes to something else rebalances (KAFKA-19546).
+    rebalances_successor: bool = True
 
 
 _4_4_0 = Release()
 _4_3_1 = evolve(_4_4_0, admits_successor=False, settles_empty=False, follows_votes=False)
-_4_2_0 = evolve(_4_3_1, interval=False, keeps_given=False, begins_at_target=False)
+_4_3_0 = evolve(_4_3_1, keeps_classic_out=False)
+_4_2_0 = evolve(
+    _4_3_0,
+    interval=False,
+    keeps_given=False,
+    begins_at_target=False,
+    tells_of_targets=False,
+    notices_old_targets=False,
+)
 _4_1_1 = evolve(
     _4_2_0,
     rejoins=False,
@@ -49,11 +67,12 @@ _4_1_1 = evolve(
     keeps_epoch=False,
     pattern_ends=False,
 )
+_4_0_0 = evolve(_4_1_1, rebalances_successor=False)
 RELEASES: Mapping[str, Release] = {
     "4.4.0": _4_4_0,
     "4.3.1": _4_3_1,
-    "4.3.0": _4_3_1,
+    "4.3.0": _4_3_0,
     "4.2.0": _4_2_0,
     "4.1.1": _4_1_1,
-    "4.0.0": _4_1_1,
+    "4.0.0": _4_0_0,
 }

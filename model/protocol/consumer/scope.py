@@ -208,9 +208,9 @@ class ConsumerScope:
                 do="give --fault for named ones or --any-faults N for any N",
             )
         for name, count in self.faults:
-            if name not in FAULTS:
+            if name not in (there := {**FAULTS, **self.MORE}):
                 raise ScopeError(
-                    f"unknown fault {name!r}", where="scope", do="one of " + ", ".join(FAULTS)
+                    f"unknown fault {name!r}", where="scope", do="one of " + ", ".join(there)
                 )
             within(f"fault {name}", count, 0, 100)
         if self.static_members > self.members:

@@ -1,0 +1,7 @@
+"""Online migration of a group between the classic protocol and KIP-848 (KIP-848, "Migration").
+
+The group is a consumer group with the same rules (`consumer`), in which members may also use the
+classic protocol (`classic_requests`), and which becomes a classic group and comes back
+(`conversions`). Rounds of a classic group are the business of the classic family; here one is a
+step. `anybody` sends every request that some client could send.
+"""

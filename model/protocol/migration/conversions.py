@@ -1,0 +1,204 @@
+"""A consumer group becomes a classic one, and a classic one a consumer group
+(GroupMetadataManager.convertToClassicGroup, convertToConsumerGroup), as a walk over the members.
+A record of a member stays what it is: in a classic group it says what was assigned last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from groupcheck.model.engine import evolve, rule, urgent
+from groupcheck.model.protocol.codes import GROUP_ID_NOT_FOUND
+from groupcheck.model.protocol.consumer.memory import (
+    END,
+    GHOSTS,
+    REST,
+    Collect,
+    Convert,
+    Core,
+    Phase,
+    Previous,
+    Seat,
+    State,
+    Timer,
+    Walk,
+    without,
+)
+from groupcheck.model.protocol.consumer.messages import Kind, Link
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA
+from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.migration.classic_requests import done, downgraded
+from groupcheck.model.protocol.migration.scope import MigrationScope
+
+Values = dict[str, Any]
+
+
+@urgent(
+    "disabled",
+    "full",
+    "upgraded",
+    when=lambda link: (
+        link.request is not None and not link.accepted and link.request.kind == Kind.JOIN
+    ),
+)
+def upgrade_group(
+    core: Core, link: Link, scope: MigrationScope
+) -> Iterator[tuple[str, Core, Link]]:
+    """A first heartbeat to a classic group (validateOnlineUpgrade)."""
+    if core.phase is None or core.errand is not None:
+        return
+    if not scope.upgrades:
+        yield "disabled", core, done(link, GROUP_ID_NOT_FOUND)
+    elif scope.max_size is not None and core.members > scope.max_size:
+        yield "full", core, done(link, GROUP_ID_NOT_FOUND)
+    else:
+        yield "upgraded", evolve(core, phase=None, exists=True, errand=Convert()), link
+
+
+def converted(seat: Seat, to: Phase | None) -> Seat:
+    """A member in the group of the other kind. Its former timers run on: that of a SyncGroup that
+    a downgrade has overtaken still removes the member once the group has been upgraded again.
+    """
+    assigned = seat.assigned if to is None else seat.target
+    return evolve(
+        seat,
+        current=True,
+        state=State.STABLE,
+        previous=Previous.SAME,
+        assigned=assigned,
+        target=assigned,
+        revoking=0,
+        session=True,
+        rebalance=Timer.OFF if seat.rebalance == Timer.OFF else Timer.STALE,
+        classic=True,
+        short=True,
+        waits=False,
+    )
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Convert))
+def convert_member(
+    walk: Walk, seat: Seat | None, scope: MigrationScope
+) -> Iterator[tuple[Walk, Seat | None]]:
+    """A member is converted."""
+    errand = walk.errand
+    assert isinstance(errand, Convert)
+    if seat is not None:
+        seat = converted(seat, errand.phase)
+        errand = evolve(errand, held=errand.held | seat.assigned)
+    yield walk.passed(errand, scope.members), seat
+
+
+@urgent(when=lambda walk: walk.at == GHOSTS and isinstance(walk.errand, Convert))
+def convert_end(walk: Walk) -> Iterator[Walk]:
+    """All members are converted."""
+    yield Walk(END, walk.errand)
+
+
+@urgent(when=lambda walk: walk.at == END and isinstance(walk.errand, Convert))
+def group_converted(core: Core, walk: Walk) -> Iterator[tuple[Core, Walk]]:
+    """The group has the other kind."""
+    errand = walk.errand
+    assert isinstance(errand, Convert)
+    core = evolve(core, phase=errand.phase, exists=errand.phase is None, held=errand.held)
+    yield evolve(core, pending=False, waiting=0, due=True, stale=False), REST
+
+
+@rule(when=lambda core: core.phase == Phase.PREPARING)
+def complete_round(core: Core) -> Iterator[Core]:
+    """All members of a classic group join, and the leader makes a plan."""
+    yield evolve(core, errand=Collect())
+
+
+@rule(when=lambda core: core.phase == Phase.PREPARING)
+def park_join(core: Core, seat: Seat | None) -> Iterator[tuple[Core, Seat]]:
+    """The JoinGroup of a member waits for those of others."""
+    if seat is not None and not seat.waits and core.waiting + 1 < core.members:
+        yield evolve(core, waiting=core.waiting + 1), evolve(seat, waits=True)
+
+
+def round_ends(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """`target_written` of a classic group: what the leader has planned is assigned."""
+    core = after["core"]
+    if core.phase is None:
+        return after
+    return {**after, "core": evolve(core, errand=Convert(Phase.STABLE))}
+
+
+def removed(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """A member was removed."""
+    if after["seat"] is not None or before["seat"] is None:
+        return after
+    return {**after, "core": downgraded(after["core"], Phase.PREPARING, scope)}
+
+
+def uses_heartbeats(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """A classic member whose heartbeat of KIP-848 is accepted is none any more."""
+    seat, link = after["seat"], after["link"]
+    if not link.accepted or seat is None or not seat.classic:
+        return after
+    core = evolve(after["core"], classics=after["core"].classics - 1)
+    seat, link = evolve(seat, classic=False), evolve(link, wrote=True)
+    return {**after, "core": core, "seat": seat, "link": link}
+
+
+def told(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """`reconcile_member` of a JoinGroup: its assignment is for the SyncGroup, and its timers are
+    those of a classic member.
+    """
+    request, seat = before["link"].request, after["seat"]
+    if request.kind != Kind.JOIN_GROUP:
+        return {**after, "seat": evolve(seat, short=False)}
+    link = evolve(after["link"], answer=evolve(after["link"].answer, assigned=None))
+    kept = before["seat"].rebalance
+    seat = evolve(seat, rebalance=kept, join=False, sync=True, session=True, short=True)
+    return {**after, "seat": seat, "link": link}
+
+
+def loaded(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """The timers of a member after a load (K21)."""
+    seat = after["seat"]
+    if seat is None:
+        return after
+    short = seat.classic and scope.k21 != AS_KAFKA
+    return {**after, "seat": evolve(seat, join=False, sync=False, short=short, waits=False)}
+
+
+def moved(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """A classic group that is loaded is stable: its rounds are in no record."""
+    core = after["core"]
+    if core.phase is None:
+        return after
+    return {**after, "core": evolve(core, phase=Phase.STABLE, waiting=0)}
+
+
+def of_consumer_group(before: Values, label: str, after: Values) -> Values | None:
+    """Timers of a consumer group do nothing to a classic one."""
+    return after if before["core"].phase is None else None
+
+
+Expired = tuple[Core, Seat | None, Link, Budget]
+
+
+@rule(when=lambda budget: budget.allows("join_timeout"))
+def join_timeout(
+    core: Core, seat: Seat | None, link: Link, budget: Budget, scope: MigrationScope
+) -> Iterator[Expired]:
+    """A classic member has been told to join again, and does not."""
+    if core.phase is None and seat is not None and seat.join:
+        yield *_expired(core, seat, scope), link, budget.spend("join_timeout")
+
+
+@rule(when=lambda budget: budget.allows("sync_timeout"))
+def sync_timeout(
+    core: Core, seat: Seat | None, link: Link, budget: Budget, scope: MigrationScope
+) -> Iterator[Expired]:
+    """A classic member has joined, and sends no SyncGroup."""
+    if core.phase is None and seat is not None and seat.sync:
+        yield *_expired(core, seat, scope), link, budget.spend("sync_timeout")
+
+
+def _expired(core: Core, seat: Seat, scope: MigrationScope) -> tuple[Core, None]:
+    core = without(core, seat, settles=scope.release.settles_empty)
+    return downgraded(core, Phase.PREPARING, scope), None
