@@ -21,6 +21,8 @@ from groupcheck.traces.phrases import plural
 STEPS_TOLD, FIRST_TOLD = 7, 4
 """So many are told, and so many of the first where there are more."""
 NO_TROUBLE = "None of these steps is an error"
+_STATES = {"described", "owns"}
+"""A table shows a moment, no steps."""
 _FAILS = re.compile(r"error|exception|fail|timed?.?out|refus|denied|fatal", re.IGNORECASE)
 
 
@@ -84,7 +86,8 @@ def steps_told(statements: Sequence[Statement], sound: bool) -> list[Fact]:
         return []
     some = list(told.values())
     notes = dict.fromkeys(one.note.rstrip(".") for one in some if one.note)
-    fine = [NO_TROUBLE] if sound and not any(_FAILS.search(words) for words in told) else []
+    fails = any(map(_FAILS.search, told)) or not kinds.isdisjoint(_STATES)
+    fine = [NO_TROUBLE] if sound and not fails else []
     text = ". ".join([_sentence(some), *notes, *fine])
     lines = tuple(one.lines[0] for one in some)
     return [Fact("steps", "steps", "", text, {"steps": len(some)}, lines, False, 1)]
