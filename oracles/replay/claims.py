@@ -160,7 +160,7 @@ def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
         claims(d.causes, numbered=True),
         claims(d.candidates),
         claims(d.consequences),
-        () if d.causes or answer.health == "calm" else tuple(_facts(answer, reports)),
+        tuple(_facts(answer, reports)),
         tuple(hint for hint in d.hints if not any(text in hint for text in said)),
         tuple(
             dict.fromkeys(
@@ -187,11 +187,15 @@ def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
 def _facts(answer: Answer, reports: Sequence[FileReport]) -> Iterator[FactInWords]:
     """The most telling facts, one of each kind."""
     firsts: dict[str, Fact] = {}
+    clear = bool(answer.diagnosis.causes) or answer.health == "calm"
     for f in answer.facts:
+        if clear and f.sort != "steps":
+            continue
         firsts.setdefault(f.kind, f)
     for f in list(firsts.values())[:FACTS_SHOWN]:
         more = f", and {plural(f.count - 1, 'other')} alike" if f.count > 1 else ""
-        quotes = tuple(_quote(said, "", reports) for said in f.lines[:QUOTES_OF_FACT])
+        shown = () if f.sort == "steps" else f.lines[:QUOTES_OF_FACT]  # it names its lines
+        quotes = tuple(_quote(said, "", reports) for said in shown)
         yield FactInWords(SORTS[f.sort], f.text + more, quotes)
 
 
