@@ -32,6 +32,8 @@ CALM_SHOWN = 3
 FACTS_SHOWN, QUOTES_OF_FACT = 5, 2
 SOFTWARE = {"broker": "the broker", "java": "Kafka's client", "librdkafka": "librdkafka"}
 NOT_TOLD, KEEP = "the log does not tell", "as it is"
+NAMELESS = "a group without a name"
+"""The words for the group of lines that name none."""
 WORDS = {"broken": "broken", "troubled": "troubled", "unknown": "cannot tell", "calm": "calm"}
 
 
@@ -123,7 +125,7 @@ class AnswerInWords:
     @property
     def group(self) -> str:
         """Its name; lines that name no group are of one that is not named."""
-        return f"group {self.answer.group}" if self.answer.group else "a group without a name"
+        return f"group {self.answer.group}" if self.answer.group else NAMELESS
 
     @property
     def sentence(self) -> str:
