@@ -145,12 +145,28 @@ class ConsumerScope:
         " listener); `phased`: it revokes and assigns in steps of their own.",
         one_of(("instant", "phased")),
     )
+    resends: bool = bound(
+        True,
+        "Do simple members say everything again after an error, as Java's do? Otherwise they go on"
+        " with heartbeats that say nothing new.",
+        TRUTH,
+    )
+    sessions_heal: bool = bound(
+        True,
+        "May members whose joins are refused wait for the end of their sessions (only with"
+        " --progress)? Otherwise each promise has to hold before that.",
+        TRUTH,
+    )
     k1: str = _finding(
         "a member reports what it had before an assignment that it is just taking, and a full"
         " heartbeat acknowledges a revocation that did not happen."
     )
     k1_prime: str = _finding(
         "a full heartbeat that is under way does not say what the member takes meanwhile."
+    )
+    k3: str = _finding(
+        "a static member whose answer to its join is lost is told that another one has its"
+        " instance (111), and fails for good."
     )
     k14: str = _finding("a leave whose append fails takes the timers of the member with it.")
     k16: str = _finding(
@@ -229,6 +245,12 @@ class ConsumerScope:
                 "offsets are those of simple members",
                 where="scope",
                 do="leave out java, or offsets",
+            )
+        if self.java and not self.resends:
+            raise ScopeError(
+                "Java's members say everything again after an error",
+                where="scope",
+                do="leave out java, or resends",
             )
         for name in OF_JAVA:
             if name == "auto_commit" and self.offsets:

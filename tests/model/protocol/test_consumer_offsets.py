@@ -40,7 +40,7 @@ def group(**fields: Any) -> Any:
             {"any_faults": 2, "auto_commit": True}, 1_004_155, 5_498_486, marks=pytest.mark.night
         ),
         pytest.param(
-            {"any_faults": 2, "static_members": 1}, 833_473, 4_416_096, marks=pytest.mark.night
+            {"any_faults": 2, "static_members": 1}, 846_660, 4_464_527, marks=pytest.mark.night
         ),
     ],
     ids=str,
