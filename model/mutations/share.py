@@ -18,7 +18,9 @@ def _keeps_what_it_had(before: Values, label: str, after: Values) -> Values:
     seat, old = after["seat"], before["seat"]
     if label != "advanced" or old.previous == Previous.NEW:
         return {}
-    return {"seat": evolve(seat, assigned=old.assigned)}
+    link = after["link"]
+    answer = attrs.evolve(link.answer, assigned=old.assigned) if link.answer else None
+    return {"seat": evolve(seat, assigned=old.assigned), "link": evolve(link, answer=answer)}
 
 
 def _begins_epochs_anew(before: Values, label: str, after: Values) -> Values:
