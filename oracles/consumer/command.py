@@ -37,6 +37,8 @@ NOT_HERE: Mapping[str, str] = {
 }
 
 SHARE = "share"
+SHARES: Any = of_shares.families, of_shares.spec_of, compare_shares
+CONSUMERS: Any = of_consumers.families, of_consumers.spec_of, compare_consumers
 
 
 def run(
@@ -67,15 +69,9 @@ def run(
         refuse(others, (name,), why)
     of_members = whole or side == "member"
     shares = variant == SHARE
-    if of_members and shares:
-        raise UserError(
-            "only the coordinator of share groups is compared",
-            where="--whole" if whole else "--side",
-            do="leave it out",
-        )
-    there: Any = of_shares if shares else of_consumers
-    families, spec_of = there.families, there.spec_of
-    compare = compare_shares if shares else compare_consumers
+    if shares and of_members:
+        raise _only_the_coordinator("--whole" if whole else "--side")
+    families, spec_of, compare = SHARES if shares else CONSUMERS
     if of_members:
         refuse(
             {"members": members}, ("members",), "the scopes of members have a number of their own"
@@ -113,6 +109,12 @@ def run(
     with Driver(version, long_run=True) as driver:
         ask = partial(compare, driver, asked, mutation=mutation, **limits)
         return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)
+
+
+def _only_the_coordinator(where: str) -> UserError:
+    """The error for a comparison of members of share groups."""
+    said = "only the coordinator of share groups is compared"
+    return UserError(said, where=where, do="leave it out")
 
 
 def _with_members(
