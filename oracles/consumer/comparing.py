@@ -35,6 +35,7 @@ SIDES: Mapping[Side, str] = {
     "coordinator": "the coordinator of consumer groups",
     "member": "Java's member of consumer groups",
     "whole": "whole consumer groups",
+    "share": "the coordinator of share groups",
 }
 
 
@@ -209,13 +210,16 @@ def tallied(
     *,
     side: Side = "coordinator",
     older: Driver | None = None,
+    bookkeeping: Iterable[str] = load("consumer").bookkeeping,
     seed: int = 0,
     mutation: str | None = None,
     max_rows: int | None = None,
     max_differences: int | None = None,
     progress: Progress | None = None,
 ) -> ConsumerConformance:
-    """Executes the rows of each family, of either side, as `compare` says."""
+    """Executes the rows of each family, of either side, as `compare` says. `bookkeeping`: outcomes
+    that no row has.
+    """
     enough = MAX_DIFFERENCES if max_differences is None else max_differences
     tallies: list[RowTally] = []
     stopped: list[str] = []
@@ -239,7 +243,7 @@ def tallied(
                 stopped.append(f"stopped after {max_rows:,} rows")
                 break
     fired = {name for tally in tallies for name in tally.fired}
-    never = tuple(sorted(outcomes - fired - {*load("consumer").bookkeeping}))
+    never = tuple(sorted(outcomes - fired - {*bookkeeping}))
     kafka, other = f"Kafka {driver.title}", f"Kafka {older.title}" if older else "groupcheck"
     result = ConsumerConformance(
         (other, kafka) if older else (kafka, other),

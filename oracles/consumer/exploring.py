@@ -8,22 +8,12 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import tee
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from groupcheck.model.protocol.consumer.offsets import anybody_holds_up, late_commit
 from groupcheck.model.protocol.consumer.plans import id_of
-from groupcheck.oracles.consumer import committing
-from groupcheck.oracles.consumer.facts import (
-    Facts,
-    Known,
-    answer_of_kafka,
-    followed,
-    of_kafka,
-    unlike,
-)
+from groupcheck.oracles.consumer.facts import Facts, Known, unlike
 from groupcheck.oracles.consumer.levels import breadth_first
-from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State, sender
-from groupcheck.oracles.kafka.answers import ConsumerAnswer
+from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State
 from groupcheck.oracles.kafka.commands import Command, encoded
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
@@ -188,29 +178,6 @@ def _compared(
         return Compared(place, row, commands, {"driver": result.refused}, None, place.known)
     last = result.steps[-1]
     given = dict(last.answered).get(last.number)
-    answer = given if isinstance(given, ConsumerAnswer) else None
-    memory = last.memory
-    assert memory is not None
-    known = [*place.known]
-    if row.request is not None and row.me is not None and answer and not answer.error:
-        known[row.me] = _renamed(known[row.me], sender(row.request, row.me, known[row.me]))
-    if row.me is not None and row.title == anybody_holds_up.name:
-        known[row.me] = evolve(known[row.me], held=(known[row.me].id, known[row.me].epoch))
-    if row.me is not None and row.title == late_commit.name:
-        known[row.me] = evolve(known[row.me], held=("", 0))
-    known = followed(known, memory)
-    own = known[row.me].epoch if row.me is not None else 0
-    facts = {
-        **answer_of_kafka(answer, row.leaves, own, rows.scope),
-        **committing.answer_of_kafka(given),
-        **of_kafka(memory, known, rows.scope, last.now_ms),
-        **committing.memory_of_kafka(memory, rows.scope),
-        "records written": bool(last.records),
-    }
+    known, facts = rows.read(row, place.known, given, last)
     same = next((outcome for outcome in row.outcomes if outcome.facts == facts), None)
-    return Compared(place, row, commands, facts, same, tuple(known))
-
-
-def _renamed(known: Known, id: str) -> Known:
-    """The process after a heartbeat of this member id was accepted."""
-    return known if known.id == id else Known(id, known.ids + 1, held=known.held)
+    return Compared(place, row, commands, facts, same, known)
