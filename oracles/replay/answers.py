@@ -105,7 +105,8 @@ def _answer(
     facts = told_facts(evidence, knowledge)
     health, reason = _health(diagnosis, evidence, seen, facts, verdict, verdict_reason)
     blind = not diagnosis.causes and bool(evidence.tallies) and health in ("unknown", "troubled")
-    few = health in ("calm", "unknown") and len(evidence.times) <= FEW_STEPS
+    untold = health == "unknown" or (health == "calm" and not seen)  # a table tells rebalances
+    few = untold and len(evidence.times) <= FEW_STEPS
     if blind or (few and evidence.tallies):
         sound = not diagnosis.restless and trouble().keys().isdisjoint(evidence.tallies)
         facts += steps_told(evidence.all(), sound)
