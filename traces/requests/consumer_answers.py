@@ -259,6 +259,8 @@ class ConsumerAnswers:
             self.unjudged += 1
             self._keep(e, self._nothing_known(e))
             return
+        if record is None and all(r.may_be_gone(e.began) for r in self._records.values()):
+            self._targets = []  # an empty group may have been deleted, and begins anew
         fresh = _Record(0, None, frozenset({Seat()}), e.began, e.line, self._place(e))
         before = record or fresh
         told = _Told(e.to_epoch or 0, None if e.assigned is None else self._mask(e.assigned))

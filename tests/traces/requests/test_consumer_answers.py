@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from groupcheck.traces.exchanges.exchange import EpochExchange
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.replay import replay_file
+from groupcheck.traces.requests.consumer_answers import ConsumerAnswers
+from groupcheck.traces.requests.words import RefusedAnswer
 
 DATA = Path(__file__).parents[2] / "data"
 LOG = DATA / "requests/live-kip848.log.gz"
@@ -95,3 +98,24 @@ def test_what_missing_requests_explain_is_no_violation(tmp_path: Path) -> None:
     """Between this heartbeat and the one before, its connection had others that are not shown."""
     group = changed(tmp_path / "changed.log", 14, fenced)
     assert group.verdict == "unknown" and "lines are missing near line 14" in group.reason
+
+
+def beat(at: int, member: str, epoch: int, to_epoch: int) -> EpochExchange:
+    """A heartbeat after so many ms; a member that joins is given nothing."""
+    joins = epoch == 0
+    return EpochExchange(
+        line=at, api="CONSUMER_GROUP_HEARTBEAT", version=1, client=member, connection=member,
+        correlation=at, arrived=at, began=at, given=at + 0.5, answered=at + 1, group="g", code=0,
+        member=member, protocol="consumer", epoch=epoch, to_epoch=to_epoch,
+        owned=frozenset() if joins else None, assigned=frozenset() if joins else None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_epochs_begin_anew_only_in_a_group_that_may_have_been_empty(leaves: bool) -> None:
+    wrong: list[RefusedAnswer] = []
+    answers = ConsumerAnswers(wrong.append)
+    answers.observe(beat(1, "a", 0, 5))
+    answers.observe(beat(2, "a", -1, -1) if leaves else beat(2, "a", 5, 5))
+    answers.observe(beat(3, "b", 0, 1))
+    assert [one.e.line for one in wrong] == ([] if leaves else [3])
