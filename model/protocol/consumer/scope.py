@@ -70,7 +70,7 @@ ASSIGNORS: Mapping[str, str] = {
 }
 MENDED, AS_KAFKA = "mended", "as_kafka"
 # Fields that only Java's members look at.
-OF_JAVA = ("auto_commit", "k16", "k23", "k25")
+OF_JAVA = ("auto_commit", "k16", "k23", "k25", "k28")
 
 
 def _finding(told: str) -> Any:
@@ -204,6 +204,10 @@ class ConsumerScope:
         "a commit with the epoch of its member's record counts, whether the member owns the"
         " partition or not."
     )
+    k28: str = _finding(
+        "a member that has left because its application did not poll in time, or that is fenced,"
+        " commits without an epoch, which counts in a group that is empty."
+    )
     kafka_20641: str = _finding("a static member that leaves while it revokes stays UNREVOKED.")
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
@@ -239,12 +243,6 @@ class ConsumerScope:
                 "requests anybody leave no place for Java's members",
                 where="scope",
                 do="take requests=members, or leave out java",
-            )
-        if self.java and self.offsets:
-            raise ScopeError(
-                "offsets are those of simple members",
-                where="scope",
-                do="leave out java, or offsets",
             )
         if self.java and not self.resends:
             raise ScopeError(
