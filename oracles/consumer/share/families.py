@@ -23,23 +23,23 @@ TIMERS = ("append_failure", "fail_over", "initialization_failure", "session_time
 # What Kafka does.
 READINGS: Mapping[str, Any] = {"k14": AS_KAFKA}
 EVERY: tuple[Family, ...] = (
-    Family("one member", {"members": 1, "topics": 2, "partitions": 1}, TIMERS, most=FIRST),
+    Family("one member", {"members": 1, "topics": 2, "partitions": 1}, TIMERS, most=FIRST // 2),
     Family("new partition", {"members": 1, "partitions": 2}, (*TIMERS, "metadata")),
     Family("full group", {"members": 2, "partitions": 1, "max_size": 1}, TIMERS),
-    Family("two members", {"members": 2, "partitions": 2}, TIMERS, most=FIRST),
+    Family("two members", {"members": 2, "partitions": 2}, TIMERS, most=FIRST // 2),
     Family(
         "two topics",
         {"members": 2, "topics": 2, "partitions": 1},
         ("session_timeout",),
-        most=FIRST,
+        most=FIRST // 2,
     ),
     Family(
         "simple assignor",
         {"members": 3, "partitions": 2, "assignor": "simple"},
         ("session_timeout",),
-        most=FIRST,
+        most=FIRST // 2,
     ),
-    Family("interval", {"members": 2, "partitions": 1, "interval": True}, TIMERS, most=FIRST),
+    Family("interval", {"members": 2, "partitions": 1, "interval": True}, TIMERS, most=FIRST // 2),
 )
 
 

@@ -27,7 +27,7 @@ def test_counts(fields: dict[str, Any], states: int, transitions: int):
 
 
 @pytest.mark.night
-def test_counts_of_two_faults_and_of_three_members():
+def test_counts_of_two_faults():
     two = explore(subject("share", members=2, any_faults=2).spec)
     assert (two.verdict, two.states, two.transitions) == ("holds", 27_836, 234_163)
 
