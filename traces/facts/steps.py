@@ -71,6 +71,8 @@ def steps_told(statements: Sequence[Statement], sound: bool) -> list[Fact]:
     """One fact that tells the steps among the statements about a group, which are in order; none if
     they show none. `sound`: nothing else that they say is trouble.
     """
+    if len({said.log for said in statements}) > 1:
+        return []  # lines of several logs have no common order
     kinds = {said.kind for said in statements}
     told: dict[str, _Told] = {}
     for said in statements:
