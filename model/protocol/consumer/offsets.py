@@ -1,11 +1,11 @@
-"""The feature `offsets`: simple members that process a partition, commit, and fetch what is
+"""The feature `offsets`: members that process a partition, commit, and fetch what is
 committed; or, where anybody sends heartbeats, every commit and fetch that any client could send.
 
 A member commits its position with the epoch that it knows when it sends. With `auto_commit` it also
 does before it gives the partition up (CommitRequestManager.maybeAutoCommitSyncBeforeRebalance). A
 commit that is refused changes nothing at the member: its next heartbeat tells it more.
 
-Left out: the commits of Java's members, whose threads `java_member` has, and what an application
+Left out: a commit of Java's member that is answered late and sent again, and what an application
 commits that its member does not have.
 """
 
@@ -268,7 +268,7 @@ ANYBODY_RULES = (
 
 
 def offsets(spec: Spec) -> Spec:
-    """The feature, on the spec of simple members or of anybody."""
+    """The feature, on the spec of members or of anybody."""
     scope: ConsumerScope = spec.scope
     alone = scope.requests == "anybody"
     slots = {
