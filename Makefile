@@ -44,8 +44,9 @@ types: $(READY)
 	@$(RUN)/mypy --no-error-summary
 	@$(RUN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 
+# In the order of the folders, which ends with many short files: nobody waits for a long one.
 pytest: $(READY)
-	@$(RUN)/pytest -n auto --maxprocesses 4 --dist loadfile
+	@$(RUN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 browser: $(READY) ## the pages that replay writes, looked at in a headless Chromium; half a minute
 	@$(RUN)/pytest tests/browser/look_at_replay.py

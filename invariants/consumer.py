@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from groupcheck.model.engine import (
-    always_possible,
     goal,
     invariant,
-    settles,
     step_invariant,
     view,
 )
@@ -23,7 +21,6 @@ from groupcheck.model.protocol.consumer.plans import NAMED
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.votes import NAMES, preferred
 from groupcheck.model.protocol.family import CONSUMER
-from groupcheck.model.protocol.faults import Budget
 
 Claim = tuple[int, int]
 
@@ -221,12 +218,14 @@ def empty_group_is_at_its_target(core: Core, scope: ConsumerScope) -> bool:
     of=CONSUMER,
 )
 def member_may_begin_anew(before: Any, after: Any, scope: ConsumerScope) -> bool:
-    """From Kafka 4.2 on, a dynamic member may join again at any time."""
+    """From Kafka 4.2 on, a member may join again at any time; a static one, unless another member
+    id has its instance.
+    """
     link = before.link
-    joins = _joins(link)
-    if not joins or link.static or before.seat is None or not scope.release.rejoins:
+    if not _joins(link) or before.seat is None or not scope.release.rejoins:
         return True
-    return bool(after.link.accepted)
+    others = link.static and (link.apart or link.request.other)
+    return bool(others or after.link.accepted)
 
 
 @step_invariant(
@@ -414,34 +413,3 @@ def waits_for_a_partition(seat: Seat | None) -> bool:
 def has_to_revoke(seat: Seat | None) -> bool:
     """A member has to give up a partition."""
     return seat is not None and seat.state == State.UNREVOKED
-
-
-@view(of=CONSUMER)
-def arrived(core: Core, seat: Seat | None, client: Client) -> bool:
-    """Has a process its target, or has it failed for good?"""
-    if client.state == Member.FATAL:
-        return True
-    settled = seat is not None and seat.current and seat.state == State.STABLE
-    has = seat is not None and client.done and client.holds == seat.assigned
-    return not core.pending and settled and has and client.state == Member.STABLE
-
-
-@always_possible("all i", source="KIP-848", of=CONSUMER)
-def can_converge(budget: Budget, at_target: Annotated[bool, "arrived[i]"]) -> bool:
-    """From every state in which no more faults come, some way leads to a group in which every
-    process has its target.
-
-    Exempt is a process that has failed for good. Why: a member that is gone is removed when its
-    session ends, the others give up by heartbeats what is not theirs, and are given the rest.
-    """
-    return at_target or budget.any > 0 or budget.left != ()
-
-
-@settles(source="KIP-848", of=CONSUMER)
-def group_converges(at_target: Annotated[bool, "arrived[i]"]) -> bool:
-    """Once faults stop, every process comes to its target and keeps it.
-
-    Why: each heartbeat leads on, nobody waits for a process that is gone, and only faults change
-    the target after the last process has joined.
-    """
-    return at_target

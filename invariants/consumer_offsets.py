@@ -8,9 +8,10 @@ from typing import Any
 
 from groupcheck.model.engine import goal, invariant, step_invariant
 from groupcheck.model.protocol.codes import NONE, STALE_MEMBER_EPOCH
-from groupcheck.model.protocol.consumer import client, commits, offsets
-from groupcheck.model.protocol.consumer.client import Client
+from groupcheck.model.protocol.consumer import commits, offsets
+from groupcheck.model.protocol.consumer.client import Client, Member
 from groupcheck.model.protocol.consumer.commits import Offsets
+from groupcheck.model.protocol.consumer.java_member import JavaMember
 from groupcheck.model.protocol.consumer.memory import Seat
 from groupcheck.model.protocol.consumer.messages import Commit, Sender, Tag
 from groupcheck.model.protocol.consumer.offsets import Position
@@ -39,7 +40,8 @@ def former_owner_sets_nothing_back(before: Any, after: Any, scope: ConsumerScope
     it commits with its epoch is not asked, so of anybody only commits that were held up are judged.
     """
     commit, offsets = before.link.asked, before.offsets
-    if commit.sender == Sender.SIMPLE or not offsets.beyond or after.offsets.beyond:
+    stranger = commit.sender == Sender.SIMPLE and not commit.former
+    if stranger or not offsets.beyond or after.offsets.beyond:
         return True
     alone = scope.requests == "anybody"
     return not commit.former and (alone or _owns(before.seat, offsets))
@@ -136,12 +138,21 @@ def owner_begins_at_the_commit(before: Any, after: Any) -> bool:
     return bool(after.reading == begins)
 
 
+def _given_up(before: Client | JavaMember, after: Client | JavaMember) -> int:
+    """What a member is about to give up, if it begins to take an assignment in this step."""
+    if before.taking is not None or before.state != Member.RECONCILING:
+        return 0
+    if isinstance(after, JavaMember):
+        return 0 if after.taking is None else after.taking.gone
+    begins = after.taking is not None or after.state == Member.ACKNOWLEDGING
+    return before.holds & ~before.target if begins else 0
+
+
 @step_invariant(
     "client",
     "link",
     "reading",
     "offsets",
-    rules=(client.reconcile.name,),
     source="CommitRequestManager.maybeAutoCommitSyncBeforeRebalance; protocol: N11",
     broken="a member gives the partition up and has not committed what it has processed",
     of=COMMITTING_MEMBERS,
@@ -151,7 +162,7 @@ def revocation_commits_first(before: Any, after: Any, scope: ConsumerScope) -> b
 
     Why: the next owner would process the records again. Whether the commit is stored is not asked.
     """
-    gives_up = before.client.holds & ~before.client.target & before.offsets.bit
+    gives_up = _given_up(before.client, after.client) & before.offsets.bit
     if not scope.auto_commit or not gives_up or before.reading == Position.NONE:
         return True
     commit = after.link.asked

@@ -127,7 +127,8 @@ def _not_replayed(source: Source) -> FileReport:
     for _, text in source.lines(notes):  # all of them are counted
         names = names and bool(_NAME.fullmatch(text) or _LIST.search(text))
     reason = (
-        "the log has no line of a group coordinator; give the client's log, or the broker's"
+        "no line is one that groupcheck knows of a group coordinator, of a client's library or of"
+        " Kafka's tools; give the client's log with its library's loggers, or the broker's"
         " server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
     )
     if names and notes.lines:

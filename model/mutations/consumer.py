@@ -116,6 +116,32 @@ READINGS = (
         twists=reads(*REPORTS, k1=AS_KAFKA),
     ),
     Mutation(
+        id="lost_answer_stops_a_static_member",
+        ticket="K3",
+        title="The answer to the join of a static member is lost, and it fails for good.",
+        family=CONSUMER,
+        invariant="member_may_begin_anew",
+        doc=(
+            "A join is refused while the group.instance.id has a member, also a join of that very"
+            " member, which has not heard that it is one: 111, and Java's member stops. Reading:"
+            " `k3=as_kafka`."
+        ),
+        scope={
+            "members": 1,
+            "partitions": 1,
+            "static_members": 1,
+            "faults": {"lose_response": 1},
+        },
+        progress="process_is_member_again",
+        progress_scope={
+            "members": 1,
+            "partitions": 1,
+            "static_members": 1,
+            "faults": {"lose_response": 1},
+        },
+        twists=reads(heartbeats.consumer_heartbeat, k3=AS_KAFKA),
+    ),
+    Mutation(
         id="leave_takes_timers_along",
         ticket="K14",
         title="The append of a leave fails, and the member stays without a timer.",
@@ -127,6 +153,12 @@ READINGS = (
             " again, so the member keeps its partitions for ever. Reading: `k14=as_kafka`."
         ),
         scope={"members": 1, "partitions": 1, "faults": {"close": 1, "append_failure": 1}},
+        progress="gone_member_is_removed",
+        progress_scope={
+            "members": 1,
+            "partitions": 1,
+            "faults": {"close": 1, "append_failure": 1, "crash": 1},
+        },
         twists=reads(
             heartbeats.leave_consumer_group,
             timers.session_timeout,
@@ -173,6 +205,8 @@ READINGS = (
             " record goes back when the append fails, the timer does not. Reading: `k19=as_kafka`."
         ),
         scope={"members": 2, "faults": {"append_failure": 1}},
+        progress="revocation_ends",
+        progress_scope={"members": 2, "resends": False, "faults": {"append_failure": 1}},
         twists=reads(heartbeats.reconcile_member, k19=AS_KAFKA),
     ),
     Mutation(

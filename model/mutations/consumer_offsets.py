@@ -96,6 +96,27 @@ MUTATIONS = (
         twists=reads(commits.offset_commit, k27=AS_KAFKA),
     ),
     Mutation(
+        id="commits_without_an_epoch",
+        ticket="K28",
+        title="A member that is out of the group commits, and an empty group takes it.",
+        family=COMMITTING_MEMBERS,
+        invariant="former_owner_sets_nothing_back",
+        doc=(
+            "Java's member forgets its epoch when it leaves because its application did not poll,"
+            " or is fenced. Until onPartitionsLost has run the application may still commit, and"
+            " such a commit has epoch -1, as one of a client that is no member. It counts if the"
+            " group is empty, so it sets back what a later owner has committed that has left"
+            " meanwhile. With its old epoch it would be refused. Reading: `k28=as_kafka`."
+        ),
+        scope={
+            **PAIR,
+            "java": True,
+            "callbacks": "phased",
+            "faults": {"poll_timeout": 1, "close": 1},
+        },
+        twists=reads(offsets.commit_position, k28=AS_KAFKA),
+    ),
+    Mutation(
         id="commit_is_fenced_falsely",
         ticket="KAFKA-20066",
         title="The commit of an owner is refused while the answer to its heartbeat is under way.",

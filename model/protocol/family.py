@@ -47,3 +47,7 @@ JAVA_MEMBERS = Family("Java's members of a consumer group", base="consumer")
 CONSUMER_OFFSETS = Family("offsets of a consumer group", base="consumer")
 # Its members commit what they consume.
 COMMITTING_MEMBERS = Family("members of a consumer group that commit", base="consumer")
+# KIP-932: members that share partitions, and a coordinator that plans.
+SHARE = Family("share group", base="share")
+# What becomes of the records of a partition that members share.
+SHARE_PARTITION = Family("share partition", base="share_partition")

@@ -24,7 +24,7 @@ VARIANT = Variant(
         " what it has to give up first, then what others have given up (KIP-848). Epochs are"
         " relative, so nothing bounds a run. Kafka's weak points are fields of the scope, each"
         " named after its finding, with the mended reading as the default. Members are simple ones,"
-        " or Java's with their two threads. With offsets, simple ones commit what they consume."
+        " or Java's with their two threads. With offsets, they commit what they consume."
     ),
     scope_type=ConsumerScope,
     spec=spec,

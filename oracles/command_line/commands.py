@@ -274,7 +274,8 @@ def _real_bugs(
 
 
 ASSIGNORS = "assignors"  # stands where a variant would
-CONSUMER_GROUPS = "consumer"  # the variant whose rows have a comparison of their own
+# Whose rows have a comparison of their own.
+CONSUMER_GROUPS = ("consumer", "share", "migration")
 
 
 def conform(
@@ -289,7 +290,7 @@ def conform(
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`,
     `groupcheck.oracles.conform.member.command` for `--side member`,
     `groupcheck.oracles.connect.command` for `--side leader`,
-    `groupcheck.oracles.consumer.command` for consumer groups (KIP-848),
+    `groupcheck.oracles.consumer.command` for consumer groups (KIP-848) and share groups (KIP-932),
     `groupcheck.oracles.judge.live.command` for `--live`, and
     `groupcheck.oracles.conform.whole.command` for `--whole`. Raises `UserError` if `parquet` or
     `schedules` is given for a comparison that does not take it.
@@ -317,7 +318,7 @@ def conform(
         from groupcheck.oracles.connect.command import run as run_leader
 
         return run_leader(live=live, whole=whole, schedules=schedules, **options)
-    if options["variant"] == CONSUMER_GROUPS:
+    if options["variant"] in CONSUMER_GROUPS:
         from groupcheck.oracles.consumer.command import run as run_consumer
 
         return run_consumer(live=live, whole=whole, schedules=schedules, side=side, **options)

@@ -1,4 +1,4 @@
-"""`groupcheck conform consumer` at the terminal."""
+"""`groupcheck conform consumer`, `conform share` and `conform migration` at the terminal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import mutation as known_bug
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.command import OF_MODEL
-from groupcheck.oracles.consumer.comparing import RowTally, compare
-from groupcheck.oracles.consumer.families import families, spec_of
+from groupcheck.oracles.consumer import families as of_consumers
+from groupcheck.oracles.consumer import migration as of_migration
+from groupcheck.oracles.consumer.comparing import RowTally
+from groupcheck.oracles.consumer.comparing import compare as compare_consumers
 from groupcheck.oracles.consumer.member.families import compare as compare_members
+from groupcheck.oracles.consumer.share import families as of_shares
+from groupcheck.oracles.consumer.share.families import compare as compare_shares
 from groupcheck.oracles.consumer.whole import compare as compare_whole
 from groupcheck.oracles.kafka.async_member import VERSIONS
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
@@ -26,14 +30,20 @@ NOT_HERE: Mapping[str, str] = {
     "generations": "nothing grows in a consumer group of the model, so nothing bounds its rows",
     "faults": "each family of rows says which faults it has",
     "settings": "each family of rows says which scope it has",
-    "findings": "the promises of consumer groups are judged by `check consumer`",
+    "findings": "the promises of these groups are judged by `check`",
     "assignors": "families of rows have uniform, range, and the assignor that members name",
     "parquet": "no table of these rows is written; --json has what differs",
     "coverage": "the coverage of Kafka's classes is measured for classic groups alone",
     "live": "a walk on a live broker follows classic groups alone",
 }
 
-OF_CONSUMER_GROUPS = load("consumer").every_family
+MIGRATION = "migration"  # stands where a variant would
+# Variant -> the comparison of its coordinator: families, spec of a family, and `compare`.
+COORDINATORS: Mapping[str, tuple[Any, Any, Any]] = {
+    "consumer": (of_consumers.families, of_consumers.spec_of, compare_consumers),
+    "share": (of_shares.families, of_shares.spec_of, compare_shares),
+    MIGRATION: (of_migration.families, of_migration.spec_of, of_migration.compare),
+}
 
 
 def run(
@@ -63,6 +73,11 @@ def run(
     for name, why in NOT_HERE.items():
         refuse(others, (name,), why)
     of_members = whole or side == "member"
+    if variant != "consumer" and of_members:
+        raise _only_the_coordinator(variant, "--whole" if whole else "--side")
+    families, spec_of, compare = COORDINATORS[variant]
+    if variant == MIGRATION:
+        refuse({"mutation": mutation}, ("mutation",), "no known bug of migration is modelled")
     if of_members:
         refuse(
             {"members": members}, ("members",), "the scopes of members have a number of their own"
@@ -81,14 +96,14 @@ def run(
     if diff:
         refuse({"mutation": mutation}, ("mutation",), OF_MODEL)
         with side_by_side(diff, long_run=True) as (older, newer):
-            there = {family.name for family in families(newer.version, members)}
-            both = [f for f in families(older.version, members) if f.name in there]
+            newest = {family.name for family in families(newer.version, members)}
+            both = [f for f in families(older.version, members) if f.name in newest]
             rows = [(family, spec_of(family, older.version)) for family in both]
             ask = partial(compare, newer, rows, older=older, **limits)
             return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)
     bug = None if mutation is None else known_bug(mutation)
-    if bug is not None and bug.family not in OF_CONSUMER_GROUPS:
-        raise UserError(f"{bug.id} is no bug of consumer groups", where="--mutation")
+    if bug is not None and bug.family not in load(variant).every_family:
+        raise UserError(f"{bug.id} is no bug of {variant} groups", where="--mutation")
     version = known(kafka)
     if of_members:
         ask = partial(compare_members, bug=bug)
@@ -100,6 +115,12 @@ def run(
     with Driver(version, long_run=True) as driver:
         ask = partial(compare, driver, asked, mutation=mutation, **limits)
         return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)
+
+
+def _only_the_coordinator(variant: str, where: str) -> UserError:
+    """The error for a comparison of members that are not modelled."""
+    said = f"only the coordinator is compared in {variant}"
+    return UserError(said, where=where, do="leave it out")
 
 
 def _with_members(

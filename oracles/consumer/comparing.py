@@ -35,6 +35,8 @@ SIDES: Mapping[Side, str] = {
     "coordinator": "the coordinator of consumer groups",
     "member": "Java's member of consumer groups",
     "whole": "whole consumer groups",
+    "share": "the coordinator of share groups",
+    "migration": "the coordinator of groups that migrate",
 }
 
 
@@ -186,7 +188,7 @@ def compare(
         RowFamily(
             family.bound,
             frozenset(_coordinators(spec)),
-            partial(_executed, ConsumerRows(spec, seed), driver, older),
+            partial(executed, ConsumerRows(spec, seed), driver, older),
             family.most,
         )
         for family, spec in asked
@@ -209,13 +211,16 @@ def tallied(
     *,
     side: Side = "coordinator",
     older: Driver | None = None,
+    bookkeeping: Iterable[str] = load("consumer").bookkeeping,
     seed: int = 0,
     mutation: str | None = None,
     max_rows: int | None = None,
     max_differences: int | None = None,
     progress: Progress | None = None,
 ) -> ConsumerConformance:
-    """Executes the rows of each family, of either side, as `compare` says."""
+    """Executes the rows of each family, of either side, as `compare` says. `bookkeeping`: outcomes
+    that no row has.
+    """
     enough = MAX_DIFFERENCES if max_differences is None else max_differences
     tallies: list[RowTally] = []
     stopped: list[str] = []
@@ -239,7 +244,7 @@ def tallied(
                 stopped.append(f"stopped after {max_rows:,} rows")
                 break
     fired = {name for tally in tallies for name in tally.fired}
-    never = tuple(sorted(outcomes - fired - {*load("consumer").bookkeeping}))
+    never = tuple(sorted(outcomes - fired - {*bookkeeping}))
     kafka, other = f"Kafka {driver.title}", f"Kafka {older.title}" if older else "groupcheck"
     result = ConsumerConformance(
         (other, kafka) if older else (kafka, other),
@@ -251,9 +256,10 @@ def tallied(
     return evolve(result, side=side, mutation=mutation, never_executed=() if older else never)
 
 
-def _executed(
+def executed(
     rows: ConsumerRows, driver: Driver, older: Driver | None, most: int | None
 ) -> Iterator[Compared | Beside]:
+    """Executes the rows beside the model, or beside an `older` version; `most`: only so many."""
     if older is None:
         return explore(rows, driver, most)
     return explore_beside(rows, older, driver, most)

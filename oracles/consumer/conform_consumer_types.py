@@ -10,7 +10,7 @@ from groupcheck.oracles.kafka.tallied import Compared
 from groupcheck.oracles.show.build_types import Build
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
 
-Side = Literal["coordinator", "member", "whole"]
+Side = Literal["coordinator", "member", "whole", "share", "migration"]
 
 
 @frozen(kw_only=True)
@@ -59,8 +59,10 @@ class ConformConsumerDocument:
     compared: Compared = field(metadata=BESIDE)
     side: Annotated[
         Side,
-        "What is compared: the coordinator, Java's member (`--side member`), or real members on the"
-        " real coordinator (`--whole`), whose rows are steps of random schedules.",
+        "What is compared: the coordinator, Java's member (`--side member`), real members on the"
+        " real coordinator (`--whole`), whose rows are steps of random schedules, the"
+        " coordinator of share groups (`conform share`), or that of groups that migrate"
+        " (`conform migration`).",
     ]
     mutation: Annotated[str | None, "The known bug that was put into the model."]
     never_executed: Annotated[

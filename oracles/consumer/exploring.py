@@ -177,6 +177,7 @@ def _compared(
     if result.refused:
         return Compared(place, row, commands, {"driver": result.refused}, None, place.known)
     last = result.steps[-1]
-    known, facts = rows.read(row, place.known, last)
+    given = dict(last.answered).get(last.number)
+    known, facts = rows.read(row, place.known, given, last)
     same = next((outcome for outcome in row.outcomes if outcome.facts == facts), None)
-    return Compared(place, row, commands, facts, same, tuple(known))
+    return Compared(place, row, commands, facts, same, known)

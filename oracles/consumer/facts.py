@@ -11,11 +11,17 @@ from attrs import evolve, frozen
 
 from groupcheck.model.protocol.consumer.memory import Core, Previous, Seat, State, Timer
 from groupcheck.model.protocol.consumer.messages import Answer
-from groupcheck.model.protocol.consumer.plans import name, place
+from groupcheck.model.protocol.consumer.plans import Topics, name, place
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.votes import NAMES, Votes, preferred
 from groupcheck.oracles.kafka.answers import ConsumerAnswer
-from groupcheck.oracles.kafka.memory import ConsumerMember, ConsumerMemory, Memory
+from groupcheck.oracles.kafka.memory import (
+    ConsumerMember,
+    ConsumerMemory,
+    Memory,
+    ShareMember,
+    ShareMemory,
+)
 
 Facts = Mapping[str, Any]
 STATES = {
@@ -43,7 +49,8 @@ class Known:
 
 def followed(known: Iterable[Known], memory: Memory) -> list[Known]:
     """The processes, each with its epochs in this memory."""
-    group = memory if isinstance(memory, ConsumerMemory) else None
+    group = memory if isinstance(memory, ConsumerMemory | ShareMemory) else None
+    members: dict[str, ConsumerMember | ShareMember]
     members = {m.member: m for m in group.members} if group else {}
     return [
         evolve(process, epoch=m.epoch, previous=m.previous_epoch)
@@ -59,7 +66,7 @@ def unlike(one: Facts, other: Facts) -> dict[str, tuple[object, object]]:
     return {name: (mine, theirs) for name, (mine, theirs) in pairs.items() if mine != theirs}
 
 
-def mask(partitions: Iterable[tuple[str, int]], scope: ConsumerScope) -> int:
+def mask(partitions: Iterable[tuple[str, int]], scope: Topics) -> int:
     """Partitions by name as the model's bits."""
     bits = {place(p, scope): 1 << p for p in range(scope.topics * scope.partitions)}
     return sum(bits[partition] for partition in partitions)
@@ -75,7 +82,7 @@ def by_name(bits: int, scope: ConsumerScope) -> dict[str, list[int]]:
     return found
 
 
-def topics_of(bits: int, scope: ConsumerScope) -> tuple[str, ...]:
+def topics_of(bits: int, scope: Topics) -> tuple[str, ...]:
     """The topics whose partitions these are."""
     return tuple(name(t) for t in range(scope.topics) if bits & scope.topic(t))
 
@@ -223,7 +230,7 @@ def answer_of_model(answer: Answer | None, leaves: int) -> dict[str, Any]:
 
 
 def answer_of_kafka(
-    answer: ConsumerAnswer | None, leaves: int, own: int, scope: ConsumerScope
+    answer: ConsumerAnswer | None, leaves: int, own: int, scope: Topics
 ) -> dict[str, Any]:
     """Kafka's answer as facts. `own`: the epoch that the member has after it."""
     if answer is None:

@@ -16,7 +16,7 @@ ANY = 99  # a fault that may happen may happen any number of times
 TIMERS = ("append_failure", "fail_over", "rebalance_timeout", "session_timeout")
 # What Kafka does.
 READINGS: Mapping[str, Any] = dict.fromkeys(
-    ("k14", "k19", "k20", "k22", "k24", "k26", "k27", "kafka_20641"), AS_KAFKA
+    ("k3", "k14", "k19", "k20", "k22", "k24", "k26", "k27", "kafka_20641"), AS_KAFKA
 )
 FIRST = 6_000  # rows of a family that has too many to execute all
 

@@ -20,7 +20,6 @@ from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer
 from groupcheck.model.protocol.consumer.messages import Commit, Fetch, Kind, Link, Request, Tag
 from groupcheck.model.protocol.consumer.plans import NAMED, instance_of, name
 from groupcheck.model.protocol.consumer.releases import RELEASES
-from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.votes import NAMES
 from groupcheck.oracles.consumer import committing
 from groupcheck.oracles.consumer.committing import AHEAD, Author
@@ -37,7 +36,7 @@ from groupcheck.oracles.consumer.facts import (
     of_model,
     topics_of,
 )
-from groupcheck.oracles.kafka.answers import ConsumerAnswer
+from groupcheck.oracles.kafka.answers import Answer, ConsumerAnswer
 from groupcheck.oracles.kafka.commands import (
     Advance,
     Command,
@@ -97,7 +96,7 @@ class ConsumerRows:
 
     def __init__(self, spec: Spec, seed: int = 0) -> None:
         """`seed`: of the ids of topics, and so of hash orders."""
-        self.scope: ConsumerScope = spec.scope
+        self.scope: Any = spec.scope  # of the group that it is
         self._seed = seed
         rules = [r for r in spec.rules if r.name not in UNHEARD]
         self._see = Semantics(attrs.evolve(spec, rules=rules, invariants=(), ends=()))
@@ -154,15 +153,17 @@ class ConsumerRows:
         facts = {
             **answer_of_model(link.answer, leaves),
             **committing.answer_of_model(link.told),
-            **self.memory(state),
-            **committing.memory_of_model(self._committed(state)),
+            **self._remembered(state),
             "records written": self._wrote(before, state, fired),
         }
         return Outcome(fired, facts, state)
 
-    def memory(self, state: State) -> dict[str, Any]:
+    def _remembered(self, state: State) -> Facts:
         """The model's memory as facts."""
-        return of_model(self.core(state), self.seats(state), self.scope)
+        return {
+            **of_model(self.core(state), self.seats(state), self.scope),
+            **committing.memory_of_model(self._committed(state)),
+        }
 
     def _wrote(self, before: State, after: State, fired: tuple[str, ...]) -> bool:
         """Did the coordinator write anything? Timers are not written."""
@@ -179,33 +180,6 @@ class ConsumerRows:
         ]
 
     # -- the same for the real coordinator
-
-    def read(
-        self, row: ConsumerRow, before: tuple[Known, ...], last: Step
-    ) -> tuple[list[Known], Facts]:
-        """What Kafka did: the processes as they are now, and the facts. `last`: what the last
-        command brought.
-        """
-        given = dict(last.answered).get(last.number)
-        answer = given if isinstance(given, ConsumerAnswer) else None
-        memory = last.memory
-        assert memory is not None
-        known = [*before]
-        if row.request is not None and row.me is not None and answer and not answer.error:
-            known[row.me] = renamed(known[row.me], sender(row.request, row.me, known[row.me]))
-        if row.me is not None and row.title == offsets.anybody_holds_up.name:
-            known[row.me] = evolve(known[row.me], held=(known[row.me].id, known[row.me].epoch))
-        if row.me is not None and row.title == offsets.late_commit.name:
-            known[row.me] = evolve(known[row.me], held=("", 0))
-        known = followed(known, memory)
-        own = known[row.me].epoch if row.me is not None else 0
-        return known, {
-            **answer_of_kafka(answer, row.leaves, own, self.scope),
-            **committing.answer_of_kafka(given),
-            **of_kafka(memory, known, self.scope, last.now_ms),
-            **committing.memory_of_kafka(memory, self.scope),
-            "records written": bool(last.records),
-        }
 
     def setup(self, kafka: str) -> Reset:
         """The real coordinator of this version before anything has happened."""
@@ -244,6 +218,33 @@ class ConsumerRows:
             return (FailOver(),)
         assert row.title == timers.add_partition.name, row.title
         return (SetTopics(topics=self._topics(self.scope.everything)),)
+
+    def read(
+        self, row: ConsumerRow, before: tuple[Known, ...], given: Answer | None, last: Step
+    ) -> tuple[tuple[Known, ...], Facts]:
+        """The processes after a row that was executed, and what Kafka did: its answer to the last
+        command, and what the last step shows.
+        """
+        memory = last.memory
+        assert memory is not None
+        answer = given if isinstance(given, ConsumerAnswer) else None
+        known = [*before]
+        if row.request is not None and row.me is not None and answer and not answer.error:
+            known[row.me] = renamed(known[row.me], sender(row.request, row.me, known[row.me]))
+        if row.me is not None and row.title == offsets.anybody_holds_up.name:
+            known[row.me] = evolve(known[row.me], held=(known[row.me].id, known[row.me].epoch))
+        if row.me is not None and row.title == offsets.late_commit.name:
+            known[row.me] = evolve(known[row.me], held=("", 0))
+        known = followed(known, memory)
+        own = known[row.me].epoch if row.me is not None else 0
+        facts = {
+            **answer_of_kafka(answer, row.leaves, own, self.scope),
+            **committing.answer_of_kafka(given),
+            **of_kafka(memory, known, self.scope, last.now_ms),
+            **committing.memory_of_kafka(memory, self.scope),
+            "records written": bool(last.records),
+        }
+        return tuple(known), facts
 
     def _heartbeat(
         self, request: Request, me: int, before: State, known: Known

@@ -146,6 +146,7 @@ _ANSWERS: dict[type[commands.Command], type[Answer]] = {
     commands.OffsetDelete: PartitionsAnswer,
     commands.OffsetFetch: FetchAnswer,
     commands.ConsumerGroupHeartbeat: ConsumerAnswer,
+    commands.ShareGroupHeartbeat: ConsumerAnswer,
     commands.DescribeGroups: DescribeAnswer,
     commands.ConsumerGroupDescribe: DescribeAnswer,
     commands.ListGroups: ListAnswer,

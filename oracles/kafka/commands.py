@@ -233,6 +233,16 @@ class ConsumerGroupDescribe(Request):
 
 
 @frozen(kw_only=True, cache_hash=True)
+class ShareGroupHeartbeat(Request):
+    """KIP-932's heartbeat. None means "unchanged since the last one"."""
+
+    member: str
+    # 0 joins, -1 leaves.
+    epoch: int
+    topics: tuple[str, ...] | None = None
+
+
+@frozen(kw_only=True, cache_hash=True)
 class PartitionFor(Request):
     """Asks Kafka's own function for the partition of __consumer_offsets that has the group; no
     request of the protocol does.
@@ -303,6 +313,13 @@ class FailAppends(Command):
 
     error: str = "NOT_ENOUGH_REPLICAS"
     times: int = 1
+
+
+@frozen(kw_only=True, cache_hash=True)
+class AnswerPersister(Command):
+    """The persister of share groups answers all requests to initialize partitions that wait."""
+
+    well: bool = True
 
 
 @frozen(kw_only=True, cache_hash=True)

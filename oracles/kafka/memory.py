@@ -155,6 +155,34 @@ class ConsumerMemory(Memory):
     regexes: tuple[ResolvedRegex, ...] = field(default=(), kw_only=True)
 
 
+@frozen
+class ShareMember:
+    """Kafka's `ShareGroupMember` (KIP-932)."""
+
+    member: str
+    epoch: int
+    previous_epoch: int
+    topics: tuple[str, ...]
+    assigned: Partitions
+
+
+@frozen
+class ShareMemory(Memory):
+    """Kafka's `ShareGroup` (KIP-932), and what the coordinator knows of its partitions."""
+
+    state: str
+    epoch: int
+    assignment_epoch: int
+    members: tuple[ShareMember, ...]
+    target: Assignments
+    # The persister is asked to initialize these; has done so; has not answered yet.
+    initializing: Partitions
+    initialized: Partitions
+    asked: Partitions
+    # When the target was computed, from 4.3 on.
+    assignment_timestamp_ms: int | None = field(default=None, kw_only=True)
+
+
 written_as(
     tuple[Timer, ...], lambda json: tuple(Timer(key, due) for key, due in sorted(json.items()))
 )
@@ -166,7 +194,11 @@ written_as(
     lambda json: tuple((topic, tuple(epochs)) for topic, epochs in json.items()),
 )
 written_as(Assignments, assignments)
-_MEMORIES: dict[str, type[Memory]] = {"classic": ClassicMemory, "consumer": ConsumerMemory}
+_MEMORIES: dict[str, type[Memory]] = {
+    "classic": ClassicMemory,
+    "consumer": ConsumerMemory,
+    "share": ShareMemory,
+}
 
 
 def memory(json: Json) -> Memory:

@@ -22,11 +22,15 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import Knowledge
 from groupcheck.traces.causes.scan_log import NOT_JUDGED
 from groupcheck.traces.causes.turn_on import to_turn_on
+from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.facts.facts import Fact, facts_told
+from groupcheck.traces.facts.steps import steps_told
 from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
 from groupcheck.traces.formats import CLIENTS
 from groupcheck.traces.members.group_story import GroupStory
 
+FEW_STEPS = 40
+"""In a calm group of more statements, its rebalances tell more than its steps."""
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
 
 
@@ -101,6 +105,11 @@ def _answer(
     facts = told_facts(evidence, knowledge)
     health, reason = _health(diagnosis, evidence, seen, facts, verdict, verdict_reason)
     blind = not diagnosis.causes and bool(evidence.tallies) and health in ("unknown", "troubled")
+    untold = health == "unknown" or (health == "calm" and not seen)  # a table tells rebalances
+    few = untold and len(evidence.times) <= FEW_STEPS
+    if blind or (few and evidence.tallies):
+        sound = not diagnosis.restless and trouble().keys().isdisjoint(evidence.tallies)
+        facts += steps_told(evidence.all(), sound)
     return Answer(
         name,
         health,

@@ -32,6 +32,8 @@ CALM_SHOWN = 3
 FACTS_SHOWN, QUOTES_OF_FACT = 5, 2
 SOFTWARE = {"broker": "the broker", "java": "Kafka's client", "librdkafka": "librdkafka"}
 NOT_TOLD, KEEP = "the log does not tell", "as it is"
+NAMELESS = "a group without a name"
+"""The words for the group of lines that name none."""
 WORDS = {"broken": "broken", "troubled": "troubled", "unknown": "cannot tell", "calm": "calm"}
 
 
@@ -123,7 +125,7 @@ class AnswerInWords:
     @property
     def group(self) -> str:
         """Its name; lines that name no group are of one that is not named."""
-        return f"group {self.answer.group}" if self.answer.group else "a group without a name"
+        return f"group {self.answer.group}" if self.answer.group else NAMELESS
 
     @property
     def sentence(self) -> str:
@@ -160,7 +162,7 @@ def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
         claims(d.causes, numbered=True),
         claims(d.candidates),
         claims(d.consequences),
-        () if d.causes or answer.health == "calm" else tuple(_facts(answer, reports)),
+        tuple(_facts(answer, reports)),
         tuple(hint for hint in d.hints if not any(text in hint for text in said)),
         tuple(
             dict.fromkeys(
@@ -187,11 +189,15 @@ def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
 def _facts(answer: Answer, reports: Sequence[FileReport]) -> Iterator[FactInWords]:
     """The most telling facts, one of each kind."""
     firsts: dict[str, Fact] = {}
+    clear = bool(answer.diagnosis.causes) or answer.health == "calm"
     for f in answer.facts:
+        if clear and f.sort != "steps":
+            continue
         firsts.setdefault(f.kind, f)
     for f in list(firsts.values())[:FACTS_SHOWN]:
         more = f", and {plural(f.count - 1, 'other')} alike" if f.count > 1 else ""
-        quotes = tuple(_quote(said, "", reports) for said in f.lines[:QUOTES_OF_FACT])
+        shown = () if f.sort == "steps" else f.lines[:QUOTES_OF_FACT]  # it names its lines
+        quotes = tuple(_quote(said, "", reports) for said in shown)
         yield FactInWords(SORTS[f.sort], f.text + more, quotes)
 
 

@@ -286,7 +286,8 @@ class Fact:
 
     kind: Annotated[str, "Its kind, see the page of facts (`groupcheck list statements`)."]
     sort: Annotated[
-        Literal["went_back", "stands_still", "repeats", "shared", "changed"], "What it is."
+        Literal["went_back", "stands_still", "repeats", "shared", "changed", "steps"],
+        "What it is.",
     ]
     subject: Annotated[str, "Whom it is about; empty for the group."]
     text: Annotated[str, "One sentence."]

@@ -87,7 +87,7 @@ def _life(m: MemberStory) -> Iterator[str]:
         yield f"{'left' if end.how == 'left' else 'was closed'}{_at(end.at)}{why}"
     if m.open is not None and m.open.joined is None and m.open.asked is not None:
         joins = "was answered, but it joins no generation"
-        so_far = joins if m.open.answered else "is not answered"
+        so_far = joins if m.open.answered else "has no answer that is understood"
         yield f"its last JoinGroup{_at(m.open.asked)} {so_far} in its log"
     standing = m.standing()
     if standing is not None and standing.stands:

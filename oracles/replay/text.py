@@ -17,6 +17,7 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import Answer
 from groupcheck.oracles.replay.claims import (
     KEEP,
+    NAMELESS,
     NOT_TOLD,
     WORDS,
     AnswerInWords,
@@ -220,7 +221,7 @@ def _told(answer: Answer) -> Iterator[RenderableType]:
     story = answer.story
     if not story.told:
         return
-    name = f"group {answer.group}" if answer.group else "a group without a name"
+    name = f"group {answer.group}" if answer.group else NAMELESS
     yield Text.assemble((printable(name), "bold"), "  as its members tell it")
     rows, rounds = owned_rows(story), story.timeline.rounds
     alone = not answer.seen and bool(rows or len(rounds) > 1)

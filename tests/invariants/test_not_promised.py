@@ -59,6 +59,8 @@ SHOWN: dict[str, tuple[str, dict[str, Any]]] = {
         "offsets",
         {"members": 1, "faults": {"session_timeout": 1, "delete_offsets": 1}},
     ),
+    "archived_record_was_seen": ("share_partition", {"faults": {"lose_response": 2}}),
+    "deliveries_are_limited": ("share_partition", {"faults": {"fail_over": 1}}),
     "slow_brokers_get_no_more": ("sticky_partitioner", {"faults": {"slow_broker": 1}}),
     "nothing_skipped": (
         "offsets",

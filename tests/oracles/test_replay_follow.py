@@ -20,6 +20,7 @@ from groupcheck.oracles.replay.follow import command, windows
 from groupcheck.oracles.replay.follow.alerts import alert_document, alert_text
 from groupcheck.oracles.replay.follow.judging import Change, Judge
 from groupcheck.oracles.replay.follow.windows import (
+    LINE_BYTES,
     MOST_BYTES,
     MOST_LINES,
     Line,
@@ -168,7 +169,8 @@ def test_windows_bound_memory_and_the_cost_of_a_line_whatever_was_read() -> None
         kept.trim(0.0)
         each = (kept.groups["orders"], kept.nobody)
         sizes += [len(one.lines) for one in each]
-        assert all(sum(len(line.text) for line in one.lines) == one.size for one in each)
+        held = [sum(len(x.text) + LINE_BYTES for x in one.lines) for one in each]
+        assert held == [one.size for one in each]
     assert sizes == [MOST_LINES] * 6
     for k in range(20):
         kept.add(Line("a.log", k, b"group orders " + bytes(1 << 20), 0.0))

@@ -102,7 +102,7 @@ def test_one_group_can_be_chosen_and_a_page_written(
     assert "g1" in capsys.readouterr().err
 
 
-def test_a_group_of_another_protocol_is_unknown_and_says_which(
+def test_a_consumer_group_is_judged_and_its_epochs_are_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, found = document(capsys, str(DATA / "live-kip848.log.gz"))
@@ -111,7 +111,7 @@ def test_a_group_of_another_protocol_is_unknown_and_says_which(
         "consumer",
         0,
     )
-    assert "the consumer protocol is not followed yet" in found["reason"]
+    assert "by the model `consumer`" in found["reason"]
     assert (
         [e["epoch"] for e in found["request_facts"]["epochs"]]
         == [2, 3, 4, 5, 6, 7][: len(found["request_facts"]["epochs"])]

@@ -199,7 +199,9 @@ class CoordinatorClaims:
         return CoordinatorLine(event.line, text[:TEXT_CHARS], event.time, log, event.group, life)
 
     def _life(self, log: str, broker: int | None, group: str) -> CoordinatorLife:
-        lives = self._restarts.get((log, broker), 0) + self._resets.get((log, broker, group), 0)
+        lives = self._resets.get((log, broker, group), 0)
+        if self._restarts:
+            lives += self._restarts.get((log, broker), 0)
         return log, broker, lives
 
     def _reset(self, log: str, broker: int | None, group: str) -> None:

@@ -7,11 +7,20 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.broker.grammar import FIRST, LAST, GrammarRow, Version, build
+from groupcheck.traces.broker.grammar import (
+    FIRST,
+    LAST,
+    GrammarRow,
+    Version,
+    convert,
+    event_of,
+    reader,
+)
 from groupcheck.traces.broker.grammar_java import JAVA
 from groupcheck.traces.broker.grammar_scala import SCALA
 from groupcheck.traces.broker.group_worlds import Printing
@@ -20,7 +29,6 @@ from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
 from groupcheck.traces.lines.duplicates import DuplicateFilter, Line
 from groupcheck.traces.lines.envelope import MARKER, CoordinatorSentence, unwrap
 from groupcheck.traces.lines.shapes import LONGEST, remember, shape_of, shape_text
-from groupcheck.traces.lines.template import Spans
 from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
 from groupcheck.traces.story.events import Event, MemberAdded, Noted
@@ -114,19 +122,19 @@ class _Read:
     java: bool
 
 
-def _reading(
-    line: str,
-) -> tuple[CoordinatorSentence | None, tuple[GrammarRow, dict[str, str]] | None]:
-    """(sentence, row of the grammar with the sentence's fields) by the first reading of a line that
-    some version prints; else the line as it is, and None.
-    """
+_Reading = tuple[CoordinatorSentence | None, GrammarRow | None, dict[str, Any]]
+"""A sentence, its row of the grammar, None if no version prints it, and its fields."""
+
+
+def _reading(line: str) -> _Reading:
+    """The first reading of a line that some version prints; else the line as it is."""
     first: CoordinatorSentence | None = None
     for sentence in readings(line):
         found = (JAVA if sentence.java else SCALA).find(sentence.text)
         if found is not None:
-            return sentence, found
+            return sentence, found[0], convert(found[0].template.kinds, found[1])
         first = first or sentence
-    return first, None
+    return first, None, {}
 
 
 @frozen
@@ -142,10 +150,10 @@ class _Form:
     # Where the numbers of the broker and of the partition stand; None if there is none.
     broker: tuple[int, int]
     partition: tuple[int, int] | None
-    # Where the fields of the sentence stand in the line.
-    spans: Spans
+    # How each field of the sentence is read: its name, where it stands in the line, and as what.
+    reads: tuple[tuple[str, int, int, Callable[[str], Any]], ...]
 
-    def reading(self, line: str) -> tuple[CoordinatorSentence, tuple[GrammarRow, dict[str, str]]]:
+    def reading(self, line: str) -> _Reading:
         a, b = self.broker
         sentence = CoordinatorSentence(
             line[self.begin : self.end],
@@ -154,31 +162,36 @@ class _Form:
             self.java,
             int(line[self.partition[0] : self.partition[1]]) if self.partition else None,
         )
-        return sentence, (self.row, {name: line[a:b] for name, (a, b) in self.spans.items()})
+        return sentence, self.row, {name: read(line[a:b]) for name, a, b, read in self.reads}
 
 
 def _form(line: str) -> _Form | None:
     """The form of a line that begins with a coordinator's marker, and whose sentence some version
     prints; None for all others.
     """
-    sentence, found = _reading(line)
+    sentence, row, _ = _reading(line)
     marker = MARKER.search(line)
-    if found is None or sentence is None or marker is None:
+    if row is None or sentence is None or marker is None:
         return None
     begin, end = marker.end(), marker.end() + len(sentence.text)
-    located = found[0].template.locate(sentence.text)
+    located = row.template.locate(sentence.text)
     if located is None or line[begin:end] != sentence.text or unwrap(line).line != line:
         return None
     number = next(name for name in ("scala", "java", "manager", "old") if marker[name])
+    kinds = row.template.kinds
     return _Form(
-        found[0],
+        row,
         sentence.java,
         marker.start(),
         begin,
         end,
         marker.span(number),
         marker.span("partition") if marker["partition"] else None,
-        {name: (begin + a, begin + b) for name, (a, b) in located[2].items()},
+        tuple(
+            (name, begin + a, begin + b, reader(kinds[name]))
+            for name, (a, b) in located[2].items()
+            if name[0] != "_"
+        ),
     )
 
 
@@ -188,9 +201,7 @@ class _Forms:
 
     _known: dict[bytes, _Form | None] = Factory(dict)
 
-    def reading(
-        self, line: str
-    ) -> tuple[CoordinatorSentence | None, tuple[GrammarRow, dict[str, str]] | None]:
+    def reading(self, line: str) -> _Reading:
         """What `_reading` gives."""
         shape = shape_of(line)
         if shape not in self._known and len(shape) <= LONGEST:
@@ -223,18 +234,17 @@ class BrokerLog(Log):
     def _understood(self) -> Iterator[Line[_Read]]:
         broker: int | None = None
         for number, line in self.lines(NEEDLES):
-            sentence, found = self._forms.reading(line)
-            if found is None:
+            sentence, row, fields = self._forms.reading(line)
+            if row is None:
                 if sentence is not None and sentence.broker is not None:
                     self.note_strange(number, sentence.text[:SAMPLE_CHARS])
                 elif MARK in line:
                     self.note_strange(number, line[line.index(MARK) :][:SAMPLE_CHARS])
                 continue
             assert sentence is not None
-            row, fields = found
             broker = sentence.broker if sentence.broker is not None else broker
             time = self.clock.with_date(sentence.time)
-            event = build(row, fields, {"line": number, "time": time, "broker": broker})
+            event = event_of(row, fields, {"line": number, "time": time, "broker": broker})
             self.understood += 1
             said = (sentence.text, time, sentence.broker, sentence.partition)
             yield Line(

@@ -8,7 +8,8 @@ unloading and deleting a group begins all of them anew.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
+from typing import Any
 
 from attrs import Factory, define
 
@@ -100,31 +101,74 @@ class CertainLines:
     _contradictions: list[tuple[tuple[int, int, str], tuple[int, int, str]]] = Factory(list)
 
     def observe(self, event: Event, text: str) -> None:
-        if isinstance(event, _ANEW):
-            self.begin_anew()
-            return
-        key = _key(event)
-        if key is not None:
-            self._step(key, event.line, text, event.time)
-        if isinstance(event, OtherProtocol) and event.what == "epoch" and event.epoch is not None:
-            self.epochs.add((event.epoch, 0), event.line, text)
-        if isinstance(event, AssignmentReceived) and event.leader is not None and not event.static:
-            self._led(event, event.leader, text)
-        if isinstance(event, StaticReplaced):
-            self._static |= {event.old, *([event.new] if event.new else [])}
-        if isinstance(event, Stabilized | AssignmentReceived) and event.members is not None:
+        shows = _SHOWS.get(type(event))
+        if shows is not None:
+            shows(self, event, text)
+
+    def _prepares(self, event: RebalanceStarted, text: str) -> None:
+        self._step((event.generation, ENDS), event.line, text, event.time)
+        reason = event.reason
+        if reason is not None and reason.cause in _WENT:
+            self._go(reason.members, event, text)
+        elif reason is not None and reason.cause in _THERE:
+            self._are_there(reason.members, event, text)
+
+    def _begins(self, event: Stabilized, text: str) -> None:
+        self._step((event.generation, BEGINS), event.line, text, event.time)
+        if event.members is not None:
             self._sized(event, event.members, text)
-        for id in _went(event):
+
+    def _empties(self, event: GroupEmptied, text: str) -> None:
+        self._step((event.generation, BEGINS), event.line, text, event.time)
+
+    def _assigns(self, event: AssignmentReceived, text: str) -> None:
+        self._step((event.generation, ASSIGNED), event.line, text, event.time)
+        if event.leader is not None and not event.static:
+            self._led(event, event.leader, text)
+        if event.members is not None:
+            self._sized(event, event.members, text)
+        if event.leader is not None:
+            self._are_there((event.leader,), event, text)
+
+    def _adds(self, event: MemberAdded, text: str) -> None:
+        self._are_there((event.member,), event, text)
+        if len(self._joined) < MEMBERS_KEPT:
+            self._joined.setdefault(event.member, event.line)
+        if event.instance is not None:
+            self._static.add(event.member)
+
+    def _leaves(self, event: MemberLeft, text: str) -> None:
+        if not event.pending:
+            self._go((event.member,), event, text)
+        if event.instance is not None:
+            self._static.add(event.member)
+
+    def _expires(self, event: MemberExpired, text: str) -> None:
+        if not event.pending:
+            self._go((event.member,), event, text)
+
+    def _removes(self, event: NotRejoined | NotSynced, text: str) -> None:
+        self._go(event.members, event, text)
+
+    def _replaces(self, event: StaticReplaced, text: str) -> None:
+        self._static |= {event.old, *([event.new] if event.new else [])}
+
+    def _in_epoch(self, event: OtherProtocol, text: str) -> None:
+        if event.what == "epoch" and event.epoch is not None:
+            self.epochs.add((event.epoch, 0), event.line, text)
+
+    def _go(self, ids: tuple[str, ...], event: Event, text: str) -> None:
+        """The line shows these members to be gone."""
+        for id in ids:
             if id not in self._gone and len(self._gone) < MEMBERS_KEPT:
                 self._gone[id] = _Gone(event.line, text[:TEXT_CHARS])
-        for id in _there(event):
+
+    def _are_there(self, ids: tuple[str, ...], event: Event, text: str) -> None:
+        """The line names these members."""
+        for id in ids:
             gone = self._gone.get(id)
             if gone is not None and len(gone.since) < 3:
                 gone.since.append((event.line, text[:TEXT_CHARS]))
-        if isinstance(event, MemberAdded) and len(self._joined) < MEMBERS_KEPT:
-            self._joined.setdefault(event.member, event.line)
-        if isinstance(event, MemberAdded | MemberLeft) and event.instance is not None:
-            self._static.add(event.member)
 
     def _step(self, key: Key, line: int, text: str, time: int | None) -> None:
         """A step of a generation. One of the first generation tells that the group began anew in
@@ -160,7 +204,7 @@ class CertainLines:
                 self._seen.add(key)
         self.generations.add(key, line, text, time)
 
-    def begin_anew(self) -> None:
+    def begin_anew(self, *_: object) -> None:
         """Forgets everything that was certain about the group."""
         self._settle()
 
@@ -248,32 +292,18 @@ class CertainLines:
                 self._wrong.append(Wrong(line, text, why))
 
 
-def _key(event: Event) -> Key | None:
-    """The place of a step among all steps of a group: its generation begins, has its assignment,
-    and ends.
-    """
-    if isinstance(event, Stabilized | GroupEmptied):
-        return event.generation, BEGINS
-    if isinstance(event, AssignmentReceived):
-        return event.generation, ASSIGNED
-    return (event.generation, ENDS) if isinstance(event, RebalanceStarted) else None
-
-
-def _went(event: Event) -> tuple[str, ...]:
-    if isinstance(event, MemberLeft | MemberExpired):
-        return () if event.pending else (event.member,)
-    if isinstance(event, NotRejoined | NotSynced):
-        return event.members
-    if isinstance(event, RebalanceStarted) and event.reason and event.reason.cause in _WENT:
-        return event.reason.members
-    return ()
-
-
-def _there(event: Event) -> tuple[str, ...]:
-    if isinstance(event, AssignmentReceived):
-        return (event.leader,) if event.leader is not None else ()
-    if isinstance(event, MemberAdded):
-        return (event.member,)
-    if isinstance(event, RebalanceStarted) and event.reason and event.reason.cause in _THERE:
-        return event.reason.members
-    return ()
+# Each kind of line, with what it shows.
+_SHOWS: dict[type[Event], Callable[[CertainLines, Any, str], None]] = {
+    **dict.fromkeys(_ANEW, CertainLines.begin_anew),
+    RebalanceStarted: CertainLines._prepares,
+    Stabilized: CertainLines._begins,
+    GroupEmptied: CertainLines._empties,
+    AssignmentReceived: CertainLines._assigns,
+    MemberAdded: CertainLines._adds,
+    MemberLeft: CertainLines._leaves,
+    MemberExpired: CertainLines._expires,
+    NotRejoined: CertainLines._removes,
+    NotSynced: CertainLines._removes,
+    StaticReplaced: CertainLines._replaces,
+    OtherProtocol: CertainLines._in_epoch,
+}

@@ -63,7 +63,8 @@ class LineFollower:
         group = self.group
         group.time_goes_on(event.time)
         worlds, base = group.worlds, group.base
-        why = self._due(event) or self._take(event)
+        due = self._due(event) if group.debt or group.owed or group.closing else None
+        why = due or self._take(event)
         refusal = None
         if why is not None:
             possible = group.state_text(worlds, base)

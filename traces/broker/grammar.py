@@ -9,7 +9,7 @@ rebalances are sentences inside a sentence and have a table here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -86,7 +86,7 @@ def assignors(text: str) -> tuple[str, ...]:
     return tuple(text.strip(", ").removeprefix("List(").removesuffix(")").split(", "))
 
 
-_CONVERT: Mapping[str, Any] = {
+_CONVERT: Mapping[str, Callable[[str], Any]] = {
     "int": int,
     "state": lambda s: PHASES.get(s),
     "ids": member_ids,
@@ -103,17 +103,16 @@ def convert(kinds: Mapping[str, str], found: Mapping[str, str]) -> dict[str, Any
     """The fields of a matched template as values of their kinds. Fields whose name begins with `_`
     are dropped.
     """
-    out: dict[str, Any] = {}
-    for name, text in found.items():
-        if name[0] != "_":
-            read = _CONVERT.get(kinds[name])
-            out[name] = text if read is None else read(text)
-    return out
+    return {name: reader(kinds[name])(text) for name, text in found.items() if name[0] != "_"}
 
 
-def build(row: GrammarRow, found: Mapping[str, str], place: Mapping[str, Any]) -> Event:
-    """The event of a matched row; `place`: line, time, broker."""
-    values = convert(row.template.kinds, found)
+def reader(kind: str) -> Callable[[str], Any]:
+    """The function that reads the text of a field of this kind."""
+    return _CONVERT.get(kind, str)
+
+
+def event_of(row: GrammarRow, values: dict[str, Any], place: Mapping[str, Any]) -> Event:
+    """The event of a row, with the values of its fields; `place`: line, time, broker."""
     if "session" in values:
         values["timeouts"] = Timeouts(values.pop("session"), values.pop("rebalance"))
     return row.event(**{**place, **row.fixed, **values})

@@ -54,6 +54,9 @@ NO_STEPS = (
     ' ("new assignment state", "Computed a new target assignment")'
 )
 _STEPS = (RebalanceStarted, Stabilized, GroupEmptied, AssignmentReceived)
+_OTHERS = (OtherProtocol, Converted)
+_MOVES = (GroupLoaded, GroupUnloaded)
+_LOOKED_BACK = (*_MOVES, GroupDied, RebalanceStarted)
 _ONCE = (RebalanceStarted, Stabilized, GroupEmptied)
 
 
@@ -118,8 +121,8 @@ class Trail:
     def observe(self, event: Event, text: str, broker: Broker) -> None:
         """One line about this group."""
         self.lines += 1
-        repeats = text == self.last_text and event.time == self.last_time
-        if isinstance(event, _ONCE) and repeats:
+        repeats = event.time == self.last_time and text == self.last_text
+        if repeats and isinstance(event, _ONCE):
             self.duplicates += 1
             if self.duplicates == 1:
                 self.note(
@@ -129,7 +132,7 @@ class Trail:
                     text[:TEXT_CHARS],
                 )
             return
-        if isinstance(event, MemberLeft) and repeats:
+        if repeats and isinstance(event, MemberLeft):
             self._repeated(event, text, "a member leaves once")
             return
         if self.last_time is not None and event.time is not None and event.time < self.last_time:
@@ -137,7 +140,7 @@ class Trail:
         if event.time is not None:
             self.last_time = event.time
         self.last_text = text
-        if isinstance(event, OtherProtocol | Converted):
+        if isinstance(event, _OTHERS):
             self._other(event, text)
         else:
             self._classic(event, text, broker, repeats)
@@ -166,20 +169,20 @@ class Trail:
             )
 
     def _classic(self, event: Event, text: str, broker: Broker, repeats: bool) -> None:
-        if isinstance(event, GroupLoaded | GroupUnloaded) and event.protocol not in (
-            "classic",
-            "other",
-        ):
-            self.protocols[event.protocol] += 1
-            self.consumer.forget()
-            return
-        if isinstance(event, GroupUnloaded) and event.protocol == "other":
-            return
+        if isinstance(event, _MOVES) and event.protocol != "classic":
+            if event.protocol != "other":
+                self.protocols[event.protocol] += 1
+                self.consumer.forget()
+                return
+            if isinstance(event, GroupUnloaded):
+                return
         if not self.begins:
             self.begins = _beginning(event)
-        self.steps += isinstance(event, _STEPS)
-        self.judged += isinstance(event, _STEPS) and self.follower.group.base is not None
-        self._look_back(event)
+        if isinstance(event, _STEPS):
+            self.steps += 1
+            self.judged += self.follower.group.base is not None
+        if isinstance(event, _LOOKED_BACK):
+            self._look_back(event)
         self.follower.group.printing = broker.printing
         if isinstance(event, Stabilized):
             self.timeline.still_awaited = _awaited(self.follower.group.belief, event)

@@ -4,6 +4,7 @@ missing or away, connections that fail, requests that are cut off while they wai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from groupcheck.traces.causes.coordinators import AT_WORK
@@ -14,6 +15,7 @@ from groupcheck.traces.clients.statement import Statement, fact, ms_between
 from groupcheck.traces.clients.who import LIBRDKAFKA, SARAMA
 from groupcheck.traces.facts.values import CLOSE_SHARE
 
+_HEARTBEAT = re.compile(r"Heartbeat failed \(\[Error 15\]|Skipping heartbeat: no active group")
 LONG_MS = 60_000
 """A coordinator that is not there for so long is missing."""
 AWAY_MS = 10_000
@@ -39,6 +41,13 @@ def lost_connections(group: GroupEvidence) -> Iterator[Statement]:
                     yield fact(other, "connection_lost", reason=other.fields.get("reason"))
 
 
+def _of_client(said: Statement) -> bool:
+    """Does the client say so itself, without a broker's answer? Libraries of Python raise the
+    error from a heartbeat while they know no coordinator, whether they ask for one or not.
+    """
+    return _HEARTBEAT.search(said.text) is not None
+
+
 def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told that there is no coordinator, and were told none for a minute or for
     the rest of the log.
@@ -47,7 +56,8 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
         asked: list[Statement] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":
-                asked.append(said)
+                if not _of_client(said):
+                    asked.append(said)
                 continue
             waited = ms_between(asked[0], said or asked[-1]) if asked else None
             if asked and (said is None or (waited or 0) >= LONG_MS):

@@ -34,9 +34,12 @@ def to_turn_on(evidence: GroupEvidence) -> str:
     wrote = [name for name, _ in evidence.libraries.most_common()]
     known = by_library()
     name = next((name for name in wrote if name in known), ANY)
+    if evidence.tallies.keys() <= {"streams_state"}:
+        name = ANY  # Streams of other languages print their states like Java's
     marks = _tables()["shown"].get(name, ())
     if any(mark in said.text for said in evidence.all() for mark in marks):
-        return f"nothing more: such lines are here. What is missing: {_missing(evidence, name)}"
+        missing = _missing(evidence, name)
+        return f"nothing more: such lines are here. groupcheck reads none of this kind: {missing}"
     return known[name]
 
 

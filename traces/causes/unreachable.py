@@ -31,6 +31,8 @@ def unreachable(group: GroupEvidence) -> Iterator[Statement]:
         seen = any(map(_answered, every))
         if not (seen and failed) and any(map(_was_connected, every)):
             continue
+        if PRODUCER in some[-1].who and group.all(*good):
+            continue  # it is no member of the group whose members work beside it
         kind = "never_connected"
         if handed_out:
             kind, failed = "address_unreachable", handed_out
@@ -48,6 +50,8 @@ _ANSWERED = {
     "leader_moved", "not_coordinator", "coordinator_unavailable", "coordinator_loading",
 }  # fmt: skip
 """What a broker answers, or what only somebody sees who has a connection."""
+PRODUCER = "#producer-"
+"""In the names of librdkafka's producers."""
 _FIRST_REQUESTS = ("Metadata", "ApiVersion", "Sasl", "-")
 """Requests of a client that has no other answer yet."""
 

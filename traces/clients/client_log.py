@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import chain
 from typing import Any
 
 from attrs import Factory, define, evolve, field, frozen
@@ -131,8 +132,8 @@ class ClientLog:
                 record = PrettyRecord()
             if not look.goes_on:
                 self._head = NOBODY
-            said = tuple(self._whole(number, line)) if self._cut else ()
-            if look.speaks and all(s.kind == UNREAD_ERROR for s in said):
+            said: tuple[Statement, ...] = tuple(self._whole(number, line)) if self._cut else ()
+            if look.speaks and (not said or all(s.kind == UNREAD_ERROR for s in said)):
                 text = line[:MOST_CHARS]
                 said += tuple(self._line(number, line, text if look.is_plain else plain(text)))
             if record is None:
@@ -207,10 +208,7 @@ class ClientLog:
                 client=mine.client,
                 member=mine.member,
                 instance=mine.instance,
-                fields={
-                    **{k: v for k, v in fields_of_hit(hit).items() if k not in NAMES},
-                    **known,
-                },
+                fields={**_without_names(fields_of_hit(hit)), **known},
             )
 
     def _whole(self, number: int, rest: str) -> Iterator[Statement]:
@@ -273,7 +271,7 @@ class ClientLog:
 
     def _time_of(self, *texts: str) -> int | None:
         """The time of a line, or of the closest one before it: one record may have several."""
-        for some in (*texts, *reversed(self._before)):
+        for some in chain(texts, reversed(self._before)):
             time = parse_time(some[:TIME_CHARS])
             if time is not None:
                 return time
@@ -340,7 +338,13 @@ def _coordinator_at(line: str) -> tuple[int, int]:
     return (0, 0) if found is None else found.span(found.lastindex or 0)
 
 
-def fields_of_hit(hit: Hit) -> Mapping[str, Any]:
+def _without_names(fields: dict[str, Any]) -> dict[str, Any]:
+    for name in NAMES:
+        fields.pop(name, None)
+    return fields
+
+
+def fields_of_hit(hit: Hit) -> dict[str, Any]:
     """The fields of a hit, ready for a statement."""
     fields = dict(hit.fields)
     last = hit.sentence.template.last

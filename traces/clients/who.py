@@ -250,8 +250,7 @@ def _name(text: str | None) -> str:
 
 def shown_name(text: str) -> str:
     """The name without what Java puts around it; empty for the words that mean none."""
-    wrapped = _OPTIONAL.match(text)
-    if wrapped:
+    if text[:1] in "OS" and (wrapped := _OPTIONAL.match(text)):
         return wrapped[1]
     if len(text) > 2 and text[0] in _QUOTES and text[-1] == text[0]:
         text = text[1:-1]
@@ -260,12 +259,23 @@ def shown_name(text: str) -> str:
 
 def with_names(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
-    found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
-    if not found:
+    if fields.keys().isdisjoint(NAMES):
         return about
-    if about.library == JAVA:
-        found = {key: text for key, text in found.items() if not getattr(about, key)}
-    if "group" in found and _NO_GROUP.search(found["group"]):
-        del found["group"]
-    group, client, member, instance = (found.get(k) or getattr(about, k) for k in NAMES)
-    return Names(about.library, group, client, member, instance)
+    java = about.library == JAVA
+    group = _surer(fields.get("group"), about.group, java)
+    if group is not about.group and _NO_GROUP.search(group):
+        group = about.group
+    return Names(
+        about.library,
+        group,
+        _surer(fields.get("client"), about.client, java),
+        _surer(fields.get("member"), about.member, java),
+        _surer(fields.get("instance"), about.instance, java),
+    )
+
+
+def _surer(told: Any, known: str, java: bool) -> str:
+    """What a field tells, or the name that is known."""
+    if not told or (java and known):
+        return known
+    return shown_name(str(told)) or known

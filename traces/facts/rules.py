@@ -35,13 +35,14 @@ from attrs import Factory, frozen
 from groupcheck.traces.facts.needs import Need, read_tables
 from groupcheck.traces.lines.timestamps import show_span
 
-Sort = Literal["went_back", "stands_still", "repeats", "shared", "changed"]
+Sort = Literal["went_back", "stands_still", "repeats", "shared", "changed", "steps"]
 SORTS: Mapping[Sort, str] = {
     "went_back": "went back",
     "stands_still": "stands still",
     "repeats": "repeats",
     "shared": "shared",
     "changed": "changed",
+    "steps": "shown",
 }
 """The word for each, the most telling first."""
 Per = Literal["process", "partition", "broker", "group", "all groups"]

@@ -74,9 +74,11 @@ class TableMembers:
 
     def _assignments(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         """Reads assignments as `--verbose` shows them, and who is not at its target."""
+        held = Counter(p for row in rows.values() for p in row.partitions("assignment"))
+        shared = any(n > 1 for n in held.values())  # a share group: its members own nothing alone
         for member, row in rows.items():
             has, target = row.partitions("assignment"), row.partitions("target")
-            if "assignment" in row.columns:
+            if "assignment" in row.columns and not shared:
                 self.say("owns", row.line, row.text, output.time, row,
                          partitions=", ".join(sorted(has)[:1000]), whole=True)  # fmt: skip
             epoch, wanted = row.number("epoch"), row.number("target_epoch")
@@ -114,7 +116,7 @@ class TableMembers:
         row = self._rows[poor]
         at = (row.line, row.text, output.time)
         fields: dict[str, Any] = {"members": len(shares), "partitions": total}
-        if idle and len(shares) > total:
+        if idle and len(shares) > total > 0:
             fields |= {"idle": len(idle), "one": idle[0]}
             others = "yes" if len(idle) > 1 else None
             self.say("members_idle", *at, None, others=others, **fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attrs import Factory, define, field
+from attrs import Factory, define, field, setters
 
 from groupcheck.traces.lines.timestamps import Clock
 from groupcheck.traces.reading.lines import Notes
@@ -22,7 +22,8 @@ class Log:
     """One log with its tallies, which are complete when all of it has been read."""
 
     # It may be given as the path of a file.
-    source: Source = field(converter=_as_source)
+    # Without a hook, which every assignment to a tally would pass through.
+    source: Source = field(converter=_as_source, on_setattr=setters.NO_OP)
     notes: Notes = Factory(Notes)
     # Lines that a coordinator, or the request logger, wrote: those that some version is known to
     # print, and those that none is.

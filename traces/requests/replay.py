@@ -39,6 +39,7 @@ from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.phrases import plural, seconds, some_of
 from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.requests.certain import CertainAnswers
+from groupcheck.traces.requests.consumer_answers import ConsumerAnswers
 from groupcheck.traces.requests.epochs import EpochTrail
 from groupcheck.traces.requests.every_connection import LoggedConnections, depends_on_removals
 from groupcheck.traces.requests.follow_requests import RequestFollower
@@ -99,6 +100,9 @@ class RequestTrail:
     lines: int = 0
     # Of a KIP-848 group.
     epochs: EpochTrail | None = None
+    heartbeats: ConsumerAnswers = Factory(
+        lambda self: ConsumerAnswers(self.refuse), takes_self=True
+    )
     follower: RequestFollower = Factory(
         lambda self: RequestFollower(self.tell, self.refuse), takes_self=True
     )
@@ -129,6 +133,8 @@ class RequestTrail:
             self.epochs = EpochTrail(self._epoch, e.protocol)
         if self.epochs is not None:
             self.epochs.observe(e)
+            if self.epochs.protocol == "consumer":
+                self.heartbeats.observe(e)
         elif isinstance(e, Judged):
             if "static" in self.protocols:
                 self.certain.turn_static()
@@ -211,7 +217,8 @@ class RequestTrail:
             self.follower.finish()
         self._name_the_certain()
         certain = any(u.certain for u in self.unexplained)
-        followed = self.follower.judged and not self.refused and not self.follower.troubles
+        judged = self.follower.judged + self.heartbeats.judged
+        followed = judged and not self.refused and not self.follower.troubles
         first_refused = self.refused_of[0].e.given if self.refused_of else None
         lacks = self.view.lacks(bool(followed), first_refused)
         if lacks and not certain:
@@ -219,15 +226,15 @@ class RequestTrail:
             self.owners = Owners(self.group, overlaps=self.owners.overlaps)
         verdict, reason = self._verdict(doubts, lacks)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
-        followed = (protocol in FOLLOWED and not lacks) or certain
+        modern = protocol == "consumer" and self.heartbeats.judged > 0
+        followed = ((protocol in FOLLOWED or modern) and not lacks) or certain
         anomalies = (
             *(self._refusals() if followed else ()),
             *self._found(),
             *(a for a in find_anomalies(self.timeline) if not lacks or a.kind in SEEN),
         )
         unexplained = tuple(self.unexplained) if followed else ()
-        judged = self.follower.judged if followed else 0
-        requests = Requests(self.facts, self.owners, self.spans, judged)
+        requests = Requests(self.facts, self.owners, self.spans, judged if followed else 0)
         return GroupReport(
             group=self.group,
             coordinator=None,
@@ -258,7 +265,7 @@ class RequestTrail:
     def _hole(self, k: int) -> str:
         """Why missing lines may explain an answer that does not fit; empty if they cannot."""
         refused = self.refused_of[k]
-        hole = self.holes.near(refused.e, refused.due)
+        hole = self.holes.near(refused.e, refused.due) if refused.hole is None else refused.hole
         if hole or "static" not in self.protocols or not depends_on_removals(refused.e):
             return hole
         lacks = self.connections().may_lack(refused.e.given)
@@ -284,7 +291,9 @@ class RequestTrail:
             return self._of_unexplained(doubts)
         if lacks and not self.owners.overlaps:
             return UNKNOWN, f"nothing is judged: {lacks}"
-        if other := self.protocols.keys() - FOLLOWED:
+        if (other := self.protocols.keys() - FOLLOWED) == {"consumer"}:
+            return self._of_heartbeats(doubts)
+        if other:
             name = max(other, key=lambda p: (self.protocols[p], p))
             said = f"the {name} protocol is not followed yet: every request is read"
             return UNKNOWN, f"{said}, the answers are not judged"
@@ -315,6 +324,22 @@ class RequestTrail:
             for z in zombies[:1]
         )
         return HOLDS, f"every answer is one that the model allows{more}"
+
+    def _of_heartbeats(self, doubts: str) -> tuple[Kind, str]:
+        """The verdict on a consumer group."""
+        if self.unexplained:
+            return self._of_unexplained(doubts)
+        known = self.heartbeats
+        if not known.judged:
+            why = "the log shows no member of this group from its first heartbeat on"
+            return UNKNOWN, f"nothing is judged: {why}"
+        told = plural(known.judged, "heartbeat")
+        more = ""
+        if known.unjudged:
+            more = f"; {known.unjudged:,} of members whose record is not known are read, not judged"
+        return HOLDS, (
+            f"every answer is one that the model allows ({told}, by the model `consumer`{more})"
+        )
 
     def _of_unexplained(self, doubts: str) -> tuple[Kind, str]:
         follower = self.follower

@@ -16,13 +16,13 @@ from groupcheck.model.protocol.codes import (
 )
 from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
+    EpochExchange,
     Exchange,
     HeartbeatExchange,
     JoinExchange,
     LeaveExchange,
     SyncExchange,
 )
-from groupcheck.traces.requests.group_rules import Judged
 
 _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 
@@ -31,7 +31,7 @@ _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 class RefusedAnswer:
     """An answer that no world gives."""
 
-    e: Judged
+    e: Exchange
     # What was possible instead.
     possible: str
     # The request waited, and no world answers it now.
@@ -42,6 +42,10 @@ class RefusedAnswer:
     generations: frozenset[int] = frozenset()
     # The id that it gives to a static member was given before.
     given_before: bool = False
+    # Why it does not fit, where that is told already.
+    why: str = ""
+    # What lines may be missing that would explain it (empty: none), where that is told already.
+    hole: str | None = None
 
 
 def request_text(e: Exchange) -> str:
@@ -50,6 +54,8 @@ def request_text(e: Exchange) -> str:
     generation = (
         f" in generation {e.generation}"
         if isinstance(e, SyncExchange | HeartbeatExchange | CommitExchange)
+        else f" in epoch {e.epoch}"
+        if isinstance(e, EpochExchange)
         else ""
     )
     return f"{e.api} of {who}{generation}"
@@ -83,6 +89,8 @@ def exchange_text(e: Exchange) -> str:
 def why_not(refused: RefusedAnswer) -> str:
     """Why the answer cannot be, with the promise that it breaks where it breaks one."""
     e = refused.e
+    if refused.why:
+        return f"the answer to {request_text(e)} {refused.why}"
     allowed = [code for code in refused.allowed if code is not None]
     parked = None in refused.allowed
     if refused.due and not (refused.allowed - {None}):

@@ -145,8 +145,8 @@ class Timeline:
         return self.rounds[-1] if self.rounds and self.rounds[-1].outcome in outcomes else None
 
     def observe(self, event: Event) -> None:
-        self.last = moment(event)
-        self.first = self.first or self.last
+        self.last = now = moment(event)
+        self.first = self.first or now
         if event.time is None and not isinstance(event, MemberExpired):
             self._burst = None
         if isinstance(event, IdHandedOut | MemberAdded) and event.phase is not None:

@@ -177,7 +177,9 @@ def _given(client: Client, share: int) -> Client:
 
 
 @urgent("well", "fenced", "fatal", "unavailable", when=lambda link: link.answer is not None)
-def hear_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
+def hear_answer(
+    client: Client, link: Link, scope: ConsumerScope
+) -> Iterator[tuple[str, Client, Link]]:
     """A member follows the answer to its heartbeat."""
     answer = link.answer
     assert answer is not None
@@ -185,7 +187,7 @@ def hear_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     if answer.code in (UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH):
         yield "fenced", without_assignment(client, Member.JOINING), evolve(link, tag=Tag.OLD)
     elif answer.code == COORDINATOR_NOT_AVAILABLE:
-        yield "unavailable", client.unanswered(), link
+        yield "unavailable", client.unanswered() if scope.resends else client, link
     elif answer.code != NONE:
         yield "fatal", without_assignment(client, Member.FATAL), evolve(link, tag=Tag.OLD)
     else:

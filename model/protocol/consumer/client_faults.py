@@ -29,7 +29,7 @@ Happened = tuple[Client, Link, Budget]
 def crash(client: Client, link: Link, budget: Budget) -> Iterator[Happened]:
     """A process dies; another one takes its place. Of a static member it has the instance id."""
     if client.state != Member.UNSUBSCRIBED:
-        successor = Link(static=link.static, dead=not link.static)
+        successor = Link(static=link.static, apart=link.static, dead=not link.static)
         yield type(client)(), successor, budget.spend("crash")
 
 
@@ -51,9 +51,9 @@ def close_consumer(
     if client.beats and idle(link):
         last = evolve(succeeded(link), lost=True, request=leave_of(link))
         left = budget.spend("close")
-        yield "well", Client(), last, left
+        yield "well", type(client)(), last, left
         if left.allows("append_failure"):
-            yield "failed", Client(), evolve(last, fails=True), left.spend("append_failure")
+            yield "failed", type(client)(), evolve(last, fails=True), left.spend("append_failure")
 
 
 @rule(when=lambda budget: budget.allows("poll_timeout"))

@@ -88,7 +88,8 @@ def refused(core: Core, seat: Seat | None, link: Link, scope: ConsumerScope) -> 
     if not joins and request.other:
         return "fenced"
     if joins and link.static:
-        return "" if seat.parked or seat.classic else "unreleased"
+        same = scope.k3 == MENDED and not (link.apart or request.other)
+        return "" if seat.parked or seat.classic or same else "unreleased"
     return "stale" if _stale(seat, request, scope) else ""
 
 
@@ -198,6 +199,8 @@ def reconcile_member(
     answer = Answer(assigned=new.assigned if told else None)
     if scope.patterns:
         link = evolve(link, wants=wanted(link.wants, request))
+    if request.kind == Kind.JOIN and not request.unheard and scope.requests == "members":
+        link = evolve(link, apart=request.other)
     yield label, core, new, _answered(link, answer, scope), walk
 
 

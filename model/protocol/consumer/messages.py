@@ -177,6 +177,8 @@ class Link:
     told: Told | None = None
     # It has a group.instance.id. It never changes.
     static: bool = False
+    # The record of its instance, if there is one, is that of a former process with another id.
+    apart: bool = False
     # Inside a step: the process has just died.
     dead: bool = False
 
@@ -223,7 +225,7 @@ def succeeded(link: Link) -> Link:
     if late is not None and link.static:
         late = attrs.evolve(late, other=True)
     held = None if link.held is None else attrs.evolve(link.held, other=True)
-    return evolve(without_epoch(link), late=late, held=held)
+    return evolve(without_epoch(link), late=late, held=held, apart=link.static)
 
 
 def gone(link: Link) -> Link:

@@ -1,11 +1,11 @@
-"""The feature `offsets`: simple members that process a partition, commit, and fetch what is
+"""The feature `offsets`: members that process a partition, commit, and fetch what is
 committed; or, where anybody sends heartbeats, every commit and fetch that any client could send.
 
 A member commits its position with the epoch that it knows when it sends. With `auto_commit` it also
 does before it gives the partition up (CommitRequestManager.maybeAutoCommitSyncBeforeRebalance). A
 commit that is refused changes nothing at the member: its next heartbeat tells it more.
 
-Left out: the commits of Java's members, whose threads `java_member` has, and what an application
+Left out: a commit of Java's member that is answered late and sent again, and what an application
 commits that its member does not have.
 """
 
@@ -18,9 +18,10 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import Spec, array, evolve, rule, single, urgent
-from groupcheck.model.protocol.consumer import client, heartbeats, timers
-from groupcheck.model.protocol.consumer.client import Client
+from groupcheck.model.protocol.consumer import client, heartbeats, java_rules, timers
+from groupcheck.model.protocol.consumer.client import Client, Member
 from groupcheck.model.protocol.consumer.commits import OFFSET_REQUEST_RULES, Offsets
+from groupcheck.model.protocol.consumer.java_member import JavaMember
 from groupcheck.model.protocol.consumer.memory import Core, Previous, Seat
 from groupcheck.model.protocol.consumer.messages import Commit, Fetch, Kind, Link, Sender, Tag
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
@@ -40,15 +41,17 @@ class Position(IntEnum):
     BEYOND = 1
 
 
-def paused(member: Client, offsets: Offsets) -> bool:
+def paused(member: Client | JavaMember, offsets: Offsets) -> bool:
     """Does it process nothing, because it is about to give the partition up?"""
+    if isinstance(member, JavaMember):
+        return bool(member.paused & offsets.bit)
     return member.taking is not None and not member.taking.share & offsets.bit
 
 
 @rule(when=lambda reading: reading == Position.NONE)
 def fetch_position(
-    client: Client, link: Link, reading: Position, offsets: Offsets
-) -> Iterator[tuple[Client, Link, Position, Offsets]]:
+    client: Client | JavaMember, link: Link, reading: Position, offsets: Offsets
+) -> Iterator[tuple[Client | JavaMember, Link, Position, Offsets]]:
     """A member that has the partition asks where to begin; if it is refused, again later."""
     if client.holds & offsets.bit and client.beats and not paused(client, offsets):
         yield client, evolve(link, asked=Fetch(tag=link.tag)), reading, offsets
@@ -66,45 +69,76 @@ def hear_of_offsets(link: Link, reading: Position) -> Iterator[tuple[Link, Posit
 
 @rule(when=lambda reading: reading == Position.BEFORE)
 def process_watched_record(
-    client: Client, reading: Position, offsets: Offsets
-) -> Iterator[tuple[Client, Position, Offsets]]:
+    client: Client | JavaMember, reading: Position, offsets: Offsets
+) -> Iterator[tuple[Client | JavaMember, Position, Offsets]]:
     """The application finishes the watched record."""
     if client.holds & offsets.bit and client.beats and not paused(client, offsets):
         yield client, Position.BEYOND, evolve(offsets, processed=True)
 
 
-def commit_of(link: Link, seat: Seat | None, reading: Position, offsets: Offsets) -> Commit:
+def commit_of(
+    member: Client | JavaMember,
+    link: Link,
+    seat: Seat | None,
+    reading: Position,
+    offsets: Offsets,
+) -> Commit:
     """The commit of a member's position. A member that has missed two answers may own the partition
     all the same; not one that was removed, nor one that was given it anew and does not know that.
+    One that has no epoch commits as a client that is no member does.
     """
+    if isinstance(member, JavaMember) and not has_epoch(member):
+        return Commit(Sender.SIMPLE, beyond=reading == Position.BEYOND, former=True)
     owned = seat is not None and bool(seat.owned & offsets.bit)
     anew = seat is not None and link.tag == Tag.OLD and bool(seat.fresh & offsets.bit)
     return Commit(tag=link.tag, beyond=reading == Position.BEYOND, former=not owned or anew)
 
 
+def has_epoch(member: JavaMember) -> bool:
+    """Do its commits carry an epoch (CommitRequestManager.onMemberEpochUpdated)?"""
+    joins = member.state == Member.JOINING or member.state == Member.PREPARE_LEAVING
+    return member.beats and (member.adopted or not joins)
+
+
+def commits_at_all(member: Client | JavaMember, scope: ConsumerScope) -> bool:
+    """May it commit? Java's member that is out of the group, and has yet to tell its application
+    that its partitions are lost, does so (K28).
+    """
+    if not isinstance(member, JavaMember) or has_epoch(member):
+        return member.beats
+    return scope.k28 == AS_KAFKA
+
+
 @rule(when=lambda reading: reading != Position.NONE)
 def commit_position(
-    client: Client, link: Link, seat: Seat | None, reading: Position, offsets: Offsets
-) -> Iterator[tuple[Client, Link, Seat | None, Position, Offsets]]:
+    client: Client | JavaMember,
+    link: Link,
+    seat: Seat | None,
+    reading: Position,
+    offsets: Offsets,
+    scope: ConsumerScope,
+) -> Iterator[tuple[Client | JavaMember, Link, Seat | None, Position, Offsets]]:
     """A member commits its position, also one that it has committed."""
-    if client.holds & offsets.bit and client.beats:
-        commit = commit_of(link, seat, reading, offsets)
+    if client.holds & offsets.bit and commits_at_all(client, scope):
+        commit = commit_of(client, link, seat, reading, offsets)
         yield client, evolve(link, asked=commit), seat, reading, offsets
 
 
 @rule(when=lambda budget: budget.allows("delay_commit"))
 def delay_commit(
-    client: Client,
+    client: Client | JavaMember,
     link: Link,
     seat: Seat | None,
     reading: Position,
     offsets: Offsets,
     budget: Budget,
-) -> Iterator[tuple[Client, Link, Seat | None, Position, Offsets, Budget]]:
+) -> Iterator[tuple[Client | JavaMember, Link, Seat | None, Position, Offsets, Budget]]:
     """A commit is held up on a connection that the member gives up."""
     commits = client.beats and client.holds & offsets.bit and reading != Position.NONE
+    if isinstance(client, JavaMember):
+        commits = commits and has_epoch(client)
     if commits and link.held is None:
-        held = evolve(link, held=commit_of(link, seat, reading, offsets))
+        held = evolve(link, held=commit_of(client, link, seat, reading, offsets))
         yield client, held, seat, reading, offsets, budget.spend("delay_commit")
 
 
@@ -116,8 +150,8 @@ def late_commit(link: Link) -> Iterator[Link]:
 
 @urgent(when=lambda reading: reading != Position.NONE)
 def position_is_lost(
-    client: Client, link: Link, reading: Position, offsets: Offsets
-) -> Iterator[tuple[Client, Link, Position, Offsets]]:
+    client: Client | JavaMember, link: Link, reading: Position, offsets: Offsets
+) -> Iterator[tuple[Client | JavaMember, Link, Position, Offsets]]:
     """A member that has not got the partition any more has no position in it."""
     if not client.holds & offsets.bit:
         held = None if link.held is None else attrs.evolve(link.held, given_up=True)
@@ -197,11 +231,15 @@ def _following(before: Values, label: str, after: Values, scope: Any) -> Values:
 
 def _commits_first(before: Values, label: str, after: Values, scope: Any) -> Values:
     """With enable.auto.commit, a member commits before it gives the partition up."""
-    had, has = before["client"], after["client"]
-    gives_up = label in ("taken", "revoking") and had.holds & ~has.target & after["offsets"].bit
+    had, has, bit = before["client"], after["client"], after["offsets"].bit
+    if isinstance(had, JavaMember):
+        begins = had.taking is None and has.taking is not None
+        gives_up = begins and has.taking.gone & bit
+    else:
+        gives_up = label in ("taken", "revoking") and had.holds & ~has.target & bit
     if not (scope.auto_commit and gives_up) or before["reading"] == Position.NONE:
         return after
-    commit = commit_of(after["link"], after["seat"], after["reading"], after["offsets"])
+    commit = commit_of(had, after["link"], after["seat"], after["reading"], after["offsets"])
     return {**after, "link": evolve(after["link"], asked=commit)}
 
 
@@ -230,7 +268,7 @@ ANYBODY_RULES = (
 
 
 def offsets(spec: Spec) -> Spec:
-    """The feature, on the spec of simple members or of anybody."""
+    """The feature, on the spec of members or of anybody."""
     scope: ConsumerScope = spec.scope
     alone = scope.requests == "anybody"
     slots = {
@@ -239,8 +277,9 @@ def offsets(spec: Spec) -> Spec:
     }
     changed = [extended(own(spec, r), _following, "offsets") for r in FOLLOWED]
     if not alone:
+        begins = java_rules.application_polls if scope.java else client.reconcile
         commits_first = extended(
-            own(spec, client.reconcile), _commits_first, "link", "seat", "reading", "offsets"
+            own(spec, begins), _commits_first, "link", "seat", "reading", "offsets"
         )
         changed.append(commits_first)
     first = next(r for r in spec.rules if r.urgent)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Protocol
 
 from groupcheck.model.assignors.group import Assignment, Group, Member
 from groupcheck.model.assignors.server_range import server_range
@@ -18,6 +19,21 @@ Key = tuple[int, int, int]
 Plan = tuple[tuple[Key, int], ...]
 NAMED = "named"
 BY_ID = ("uniform", "range", NAMED)
+
+
+class Topics(Protocol):
+    """A scope, as far as it says which partitions there are."""
+
+    @property
+    def topics(self) -> int:
+        """How many topics."""
+
+    @property
+    def partitions(self) -> int:
+        """Of each topic."""
+
+    def topic(self, number: int) -> int:
+        """The partitions of a topic, as a bit mask."""
 
 
 def key_of(seat: Seat, number: int, scope: ConsumerScope) -> Key:
@@ -94,7 +110,7 @@ def name(topic: int) -> str:
     return f"t{topic}"
 
 
-def place(partition: int, scope: ConsumerScope) -> tuple[str, int]:
+def place(partition: int, scope: Topics) -> tuple[str, int]:
     """The topic of a partition's bit, and its number there."""
     topic, number = divmod(partition, scope.partitions)
     return name(topic), number

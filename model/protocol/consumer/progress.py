@@ -6,8 +6,8 @@ moment on, it happens.
 - Members subscribe, send heartbeats, take their assignments, and their callbacks return. An
   application that polls too late is the fault `poll_timeout`; it polls again.
 - Heartbeats and answers arrive: TCP delivers them or ends the connection. A late one does, too.
-- The session of a process ends that is gone, has failed for good, or is refused; the assignment
-  interval ends.
+- The session of a process ends that is gone, has failed for good, or is refused; the rebalance
+  timer of a member that never says what it gave up; the assignment interval.
 
 Not fair, so a run may do without: every fault, timers that fire although the member lives included.
 """
@@ -21,7 +21,7 @@ import attrs
 from groupcheck.model.engine import Fairness, ScopeError, Spec, evolve, rule, weak
 from groupcheck.model.protocol.consumer.client import Client, Member
 from groupcheck.model.protocol.consumer.heartbeats import refused
-from groupcheck.model.protocol.consumer.memory import Core, Seat, without
+from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer, without
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, gone
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 
@@ -37,6 +37,7 @@ FAIR: tuple[Fairness, ...] = (
     weak("poll_again"),
     weak("ghost_expires"),
     weak("session_over"),
+    weak("revocation_over"),
     weak("interval_passes"),
     weak("application_subscribes"),
     weak("application_polls"),
@@ -60,7 +61,25 @@ def session_over(
     if seat is None or not seat.session:
         return
     joins = evolve(link, request=Request(Kind.JOIN))
-    if client.state == Member.FATAL or refused(core, seat, joins, scope) == "stale":
+    waits = scope.sessions_heal and refused(core, seat, joins, scope) == "stale"
+    if client.state == Member.FATAL or waits:
+        yield without(core, seat, settles=scope.release.settles_empty), None, client, gone(link)
+
+
+def _silent(client: Client, link: Link) -> bool:
+    """Will the member say no more what it owns, nor has it just said so?"""
+    said = client.state == Member.STABLE and client.done and client.said and not client.full
+    return said and all(r is None or r.owned is None for r in (link.out, *link.behind))
+
+
+@rule(when=lambda seat: seat is not None and seat.rebalance == Timer.ON)
+def revocation_over(
+    core: Core, seat: Seat | None, client: Client, link: Link, scope: ConsumerScope
+) -> Iterator[tuple[Core, Seat | None, Client, Link]]:
+    """The rebalance timer ends of a member that goes on and says nothing new (resends=no). An
+    ordinary check spends a fault on that.
+    """
+    if seat is not None and not scope.resends and _silent(client, link):
         yield without(core, seat, settles=scope.release.settles_empty), None, client, gone(link)
 
 
@@ -74,7 +93,8 @@ def progress(spec: Spec) -> Spec:
             where="--progress",
             do="take requests=members",
         )
-    spec = attrs.evolve(spec, rules=(session_over, *spec.rules))
+    due = (session_over,) if spec.scope.java else (session_over, revocation_over)
+    spec = attrs.evolve(spec, rules=(*due, *spec.rules))
     names = {r.name for r in spec.rules}
     fair = [f for f in FAIR if names.issuperset(f.names)]
     return attrs.evolve(spec, invariants=(), ends=(), deadlock=False, fair=fair)

@@ -70,7 +70,7 @@ ASSIGNORS: Mapping[str, str] = {
 }
 MENDED, AS_KAFKA = "mended", "as_kafka"
 # Fields that only Java's members look at.
-OF_JAVA = ("auto_commit", "k16", "k23", "k25")
+OF_JAVA = ("auto_commit", "k16", "k23", "k25", "k28")
 
 
 def _finding(told: str) -> Any:
@@ -145,12 +145,28 @@ class ConsumerScope:
         " listener); `phased`: it revokes and assigns in steps of their own.",
         one_of(("instant", "phased")),
     )
+    resends: bool = bound(
+        True,
+        "Do simple members say everything again after an error, as Java's do? Otherwise they go on"
+        " with heartbeats that say nothing new.",
+        TRUTH,
+    )
+    sessions_heal: bool = bound(
+        True,
+        "May members whose joins are refused wait for the end of their sessions (only with"
+        " --progress)? Otherwise each promise has to hold before that.",
+        TRUTH,
+    )
     k1: str = _finding(
         "a member reports what it had before an assignment that it is just taking, and a full"
         " heartbeat acknowledges a revocation that did not happen."
     )
     k1_prime: str = _finding(
         "a full heartbeat that is under way does not say what the member takes meanwhile."
+    )
+    k3: str = _finding(
+        "a static member whose answer to its join is lost is told that another one has its"
+        " instance (111), and fails for good."
     )
     k14: str = _finding("a leave whose append fails takes the timers of the member with it.")
     k16: str = _finding(
@@ -188,6 +204,10 @@ class ConsumerScope:
         "a commit with the epoch of its member's record counts, whether the member owns the"
         " partition or not."
     )
+    k28: str = _finding(
+        "a member that has left because its application did not poll in time, or that is fenced,"
+        " commits without an epoch, which counts in a group that is empty."
+    )
     kafka_20641: str = _finding("a static member that leaves while it revokes stays UNREVOKED.")
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
@@ -224,11 +244,11 @@ class ConsumerScope:
                 where="scope",
                 do="take requests=members, or leave out java",
             )
-        if self.java and self.offsets:
+        if self.java and not self.resends:
             raise ScopeError(
-                "offsets are those of simple members",
+                "Java's members say everything again after an error",
                 where="scope",
-                do="leave out java, or offsets",
+                do="leave out java, or resends",
             )
         for name in OF_JAVA:
             if name == "auto_commit" and self.offsets:

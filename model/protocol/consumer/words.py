@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any, Literal
 
+from attrs import frozen
+
 from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.classic.step_words import (
     COORDINATOR,
@@ -171,30 +173,51 @@ HANDLERS: Mapping[str, str] = {
 LAST_WORDS = (*HANDLERS, "reconcile_member")
 
 
-def tell(step: Step, before: State, after: State) -> str:
+@frozen
+class Words:
+    """The words of a protocol whose members send heartbeats, by outcomes and by rules."""
+
+    does: Mapping[str, str] = DOES
+    handles: Mapping[str, str] = HANDLES
+    silent: frozenset[str] = SILENT
+    hears: Mapping[str, str] = HEARS
+    timers: tuple[str, ...] = TIMERS
+    faults: tuple[str, ...] = FAULTS
+    heartbeats: tuple[str, ...] = HEARTBEATS
+    handlers: Mapping[str, str] = HANDLERS
+    # The rules one of which answers.
+    last: tuple[str, ...] = LAST_WORDS
+    # The rules that hear an answer.
+    hearers: tuple[str, ...] = ("hear_answer", "hear_of_offsets", "java_hears")
+
+
+CONSUMER = Words()
+
+
+def tell(step: Step, before: State, after: State, words: Words = CONSUMER) -> str:
     """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
-    clauses = [(_subject(step.firing), _does(step.firing, after))]
-    clauses += [said for firing in step.urgent for said in _follows(firing, after)]
+    clauses = [(_subject(step.firing, words), _does(step.firing, after, words))]
+    clauses += [said for firing in step.urgent for said in _follows(firing, after, words)]
     return "; ".join(
         f"{who} {' and '.join(what for _, what in several)}"
         for who, several in groupby(clauses, key=lambda clause: clause[0])
     )
 
 
-def _subject(firing: Firing) -> str:
-    coordinator = firing.me is None or "{who}" in DOES[firing.name]
+def _subject(firing: Firing, words: Words) -> str:
+    coordinator = firing.me is None or "{who}" in words.does[firing.name]
     return THE_COORDINATOR if coordinator else member(firing.me)
 
 
-def _does(firing: Firing, after: State) -> str:
-    words = DOES[firing.name]
+def _does(firing: Firing, after: State, words: Words) -> str:
+    said = words.does[firing.name]
     if firing.me is None:
-        return words
+        return said
     client = after["client"][firing.me]
     called = getattr(client, "running", None)
-    return words.format(
+    return said.format(
         who=member(firing.me),
-        share=partitions(client.target),
+        share=partitions(getattr(client, "target", 0)),
         calls=called.calls.value if called else "",
         called=partitions(called.partitions) if called else "",
         how=_how(client, after["core"].topics),
@@ -209,21 +232,21 @@ def _how(client: Any, topics: int) -> str:
     return "by name to one topic" if topics & ~client.subscribed else "to all topics"
 
 
-def _follows(firing: Firing, after: State) -> Iterator[tuple[str, str]]:
+def _follows(firing: Firing, after: State, words: Words) -> Iterator[tuple[str, str]]:
     """What an urgent outcome adds to the sentence."""
-    if firing.name in SILENT:
+    if firing.name in words.silent:
         return
-    if firing.name in HEARS:
-        yield member(firing.me), HEARS[firing.name]
+    if firing.name in words.hears:
+        yield member(firing.me), words.hears[firing.name]
         return
-    words = HANDLES[firing.name]
+    said = words.handles[firing.name]
     if firing.me is None:
-        yield THE_COORDINATOR, words
+        yield THE_COORDINATOR, said
         return
     seat = after["seat"][firing.me]
     yield (
         THE_COORDINATOR,
-        words.format(
+        said.format(
             who=member(firing.me),
             revoking=partitions(seat.revoking) if seat else "",
             assigned=partitions(seat.assigned) if seat else "",
@@ -231,7 +254,7 @@ def _follows(firing: Firing, after: State) -> Iterator[tuple[str, str]]:
     )
 
 
-def story_of(path: Path) -> Story:
+def story_of(path: Path, words: Words = CONSUMER) -> Story:
     """The story of a path: the coordinator, and a lane for each process."""
     states = [_named(path, state) for state in path.states]
     members = range(len(states[0]["client"]))
@@ -240,12 +263,12 @@ def story_of(path: Path) -> Story:
     events: list[Message | Note] = []
     for number, step in enumerate(path.steps, 1):
         before, after = states[number - 1], states[number]
-        who = _subject(step.firing)
+        who = _subject(step.firing, words)
         lane = COORDINATOR if who == THE_COORDINATOR else who
         changes = tuple(_changes(before, after))
-        dull = step.firing.name in HEARTBEATS and not changes
-        lines.append(Line(number, lane, tell(step, before, after), changes, not dull))
-        events += _events(number, step, lane)
+        dull = step.firing.name in words.heartbeats and not changes
+        lines.append(Line(number, lane, tell(step, before, after, words), changes, not dull))
+        events += _events(number, step, lane, words)
     spans = [span for i in members for span in _held(states, i)]
     return Story(lanes, lines, events, spans)
 
@@ -265,33 +288,31 @@ def _changes(before: State, after: State) -> Iterator[str]:
             yield f"{member(i)} holds {partitions(a.holds)} -> {partitions(b.holds)}"
 
 
-def _events(number: int, step: Step, lane: str) -> Iterator[Message | Note]:
+def _events(number: int, step: Step, lane: str, words: Words) -> Iterator[Message | Note]:
     rule = step.firing.name.partition(":")[0]
-    handled = [f for f in step.urgent if f.name.partition(":")[0] in HANDLERS]
+    handled = [f for f in step.urgent if f.name.partition(":")[0] in words.handlers]
     if rule in LOST:
         yield Message(number, lane, COORDINATOR, "heartbeat", lost=True)
     elif rule == "delay_heartbeat":
         yield Message(number, lane, COORDINATOR, "heartbeat, held up")
     elif rule == "delay_commit":
         yield Message(number, lane, COORDINATOR, "OffsetCommit, held up")
-    elif not handled or rule in (*TIMERS, *FAULTS):
-        yield Note(number, lane, rule.replace("_", " "), _kind(rule))
+    elif not handled or rule in (*words.timers, *words.faults):
+        yield Note(number, lane, rule.replace("_", " "), _kind(rule, words))
     for firing in handled:
         if rule not in ("late_heartbeat", "late_commit", "request_arrives"):
-            sent = HANDLERS[firing.name.partition(":")[0]]
+            sent = words.handlers[firing.name.partition(":")[0]]
             yield Message(number, member(firing.me), COORDINATOR, sent)
-    answers = [f for f in step.urgent if f.name.partition(":")[0] in LAST_WORDS]
-    heard = rule != "late_commit" and any(
-        f.name.startswith(("hear_answer", "hear_of_offsets", "java_hears")) for f in step.urgent
-    )
+    answers = [f for f in step.urgent if f.name.partition(":")[0] in words.last]
+    heard = rule != "late_commit" and any(f.name.startswith(words.hearers) for f in step.urgent)
     if answers and answers[-1].me is not None:
         yield Message(
             number, COORDINATOR, member(answers[-1].me), _code(answers[-1]), lost=not heard
         )
 
 
-def _kind(rule: str) -> Literal["event", "timer", "fault"]:
-    return "timer" if rule in TIMERS else "fault" if rule in FAULTS else "event"
+def _kind(rule: str, words: Words) -> Literal["event", "timer", "fault"]:
+    return "timer" if rule in words.timers else "fault" if rule in words.faults else "event"
 
 
 def _code(firing: Firing) -> str:

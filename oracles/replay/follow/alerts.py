@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve
 
-from groupcheck.oracles.replay.claims import FACTS_SHOWN, WORDS
+from groupcheck.oracles.replay.claims import FACTS_SHOWN, NAMELESS, WORDS
 from groupcheck.oracles.replay.document import cause_document
 from groupcheck.oracles.replay.facts_document import fact_document
 from groupcheck.oracles.replay.follow.follow_types import FollowLine
@@ -46,7 +46,7 @@ def _places(lines: Iterable[tuple[str, int]]) -> str:
 def alert_text(change: Change, at: datetime) -> str:
     """The change on one line: when it was noticed, the group, its health, and why."""
     before = "named for the first time" if change.before is None else f"was {WORDS[change.before]}"
-    group = change.group or "lines that name no group"
+    group = change.group or NAMELESS
     clock = at.astimezone().strftime("%H:%M:%S")
     return f"{clock} {group}: {WORDS[change.health]} ({before}): {_why(change)}"
 

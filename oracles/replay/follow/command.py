@@ -22,7 +22,7 @@ from attrs import Factory, define, field
 from groupcheck.oracles.printable import as_json, not_obeyed, printable
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.replay.answers import WORST
-from groupcheck.oracles.replay.claims import WORDS
+from groupcheck.oracles.replay.claims import NAMELESS, WORDS
 from groupcheck.oracles.replay.follow.alerts import (
     SCHEMA,
     alert_document,
@@ -142,7 +142,7 @@ class Following:
         wanted = {"troubled": ("troubled", "broken"), "broken": ("broken",), "never": ()}
         for name, health in healths(known).items():
             if health in wanted[self.until]:
-                return f"{name or 'a group without a name'} is {WORDS[health]}"
+                return f"{name or NAMELESS} is {WORDS[health]}"
         return ""
 
     def _over(self, now: float) -> str:
@@ -194,7 +194,7 @@ class Following:
         for name, health in found.items():
             if health != "calm":
                 reason = self.judge.known[name].reason
-                shown = name or "lines that name no group"
+                shown = name or NAMELESS
                 _print_line(printable(f"{shown}: {WORDS[health]}: {reason}"))
         counts = Counter(found.values())
         each = [f"{counts[h]:,} {WORDS[h]}" for h in WORST if counts[h]]

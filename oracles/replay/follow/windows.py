@@ -22,6 +22,8 @@ MOST_LINES, MOST_BYTES = 2_000, 4 << 20
 """Of each group, and of the lines that name none."""
 MOST_GROUPS, ALL_BYTES = 1_000, 64 << 20
 """Of more groups, those are forgotten of which nothing was said for the longest time."""
+LINE_BYTES = 170
+"""What a line takes in memory besides its text: the objects for it, its number and its time."""
 CONTEXT, AT_ONCE = 50, 250
 """So many lines without a group are read again with new ones, to see whether they name one; and so
 many new ones at once: each may name a group of its own."""
@@ -42,12 +44,18 @@ class Line:
     # When it came, in seconds of a clock that only rises.
     came: float
 
+    @property
+    def size(self) -> int:
+        """The bytes that it takes in memory."""
+        return len(self.text) + LINE_BYTES
+
 
 @define
 class Window:
     """The last lines about one group, or of no group, in the order in which they came."""
 
     lines: deque[Line] = Factory(deque)
+    # The bytes of all of them in memory.
     size: int = 0
     # How many older ones have been left out.
     left_out: int = 0
@@ -57,7 +65,7 @@ class Window:
 
     def add(self, line: Line) -> None:
         self.lines.append(line)
-        self.size += len(line.text)
+        self.size += line.size
         self.fresh += 1
 
     def trim(self, since: float) -> None:
@@ -66,7 +74,7 @@ class Window:
         while lines and (
             lines[0].came < since or len(lines) > MOST_LINES or self.size > MOST_BYTES
         ):
-            self.size -= len(lines.popleft().text)
+            self.size -= lines.popleft().size
             self.left_out += 1
 
 
@@ -135,7 +143,7 @@ class Windows:
             elif k >= unread:
                 self.nobody.fresh -= 1
         self.nobody.lines = kept
-        self.nobody.size = sum(len(line.text) for line in kept)
+        self.nobody.size = sum(line.size for line in kept)
         while len(self.groups) > MOST_GROUPS:
             self.forget(next(iter(self.groups)))
 

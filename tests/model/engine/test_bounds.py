@@ -70,6 +70,12 @@ def test_a_count_beyond_its_bound_is_named(fan):
         bounds.check_after("search", after, fan.packed.arrays, fan.packed.reserved)
 
 
+def test_a_write_behind_words_that_grow_is_named(fan):
+    fan.packed.reserved[r.OUTCOMES].fence[-1] ^= np.uint64(1)
+    with pytest.raises(AssertionError, match=r"search wrote behind the end of OUTCOMES"):
+        fan.stretch(1, 4)
+
+
 def test_where_a_fence_begins_inside_a_word_a_changed_byte_is_seen():
     array = bounds.fenced(r.DONE, np.zeros(7, np.uint16))
     assert bounds._is_whole(array)

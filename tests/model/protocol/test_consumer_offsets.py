@@ -11,6 +11,7 @@ import pytest
 from groupcheck.model.engine import ScopeError, reference
 from groupcheck.model.engine.staged import explore
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED
+from groupcheck.model.protocol.consumer.client import Client
 from groupcheck.model.protocol.consumer.commits import Offsets, judged
 from groupcheck.model.protocol.consumer.memory import Core, Seat
 from groupcheck.model.protocol.consumer.messages import Commit, Link, Tag
@@ -19,6 +20,8 @@ from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.oracles.explain.subject import subject
 
 LATE = {"delay_commit": 1}
+JAVA = {"java": True, "callbacks": "phased"}
+STALE = {"partitions": 1, "faults": {"poll_timeout": 1, "close": 1}}
 # The static member comes back, and the other one leaves.
 BACK = {"partitions": 1, "static_members": 1, "faults": {**LATE, "poll_timeout": 1, "close": 1}}
 DROPS = {"topics": 2, "partitions": 1, "interval": True, "faults": {**LATE, "subscription": 1}}
@@ -36,11 +39,15 @@ def group(**fields: Any) -> Any:
     ("fields", "states", "transitions"),
     [
         ({"any_faults": 1}, 35_962, 147_778),
+        ({"any_faults": 1, "partitions": 1, **JAVA}, 5_860, 24_173),
+        pytest.param(
+            {"any_faults": 2, "partitions": 1, **JAVA}, 153_731, 755_566, marks=pytest.mark.night
+        ),
         pytest.param(
             {"any_faults": 2, "auto_commit": True}, 1_004_155, 5_498_486, marks=pytest.mark.night
         ),
         pytest.param(
-            {"any_faults": 2, "static_members": 1}, 833_473, 4_416_096, marks=pytest.mark.night
+            {"any_faults": 2, "static_members": 1}, 846_660, 4_464_527, marks=pytest.mark.night
         ),
     ],
     ids=str,
@@ -68,6 +75,7 @@ def test_both_engines_tell_the_same() -> None:
     [
         ({**BACK, "k26": "as_kafka"}, SET_BACK, 18),
         ({**DROPS, "k27": "as_kafka"}, SET_BACK, 12),
+        ({**JAVA, **STALE, "k28": "as_kafka"}, SET_BACK, 20),
         ({**STEPS, "kafka": "4.2.0"}, REFUSED, 12),
         ({"any_faults": 1, "callbacks": "phased", **TWO}, SET_BACK, 16),
     ],
@@ -123,7 +131,7 @@ def test_a_commit_is_judged_by_its_epoch_and_its_partition(
 def test_a_member_that_has_missed_two_answers_may_still_own_what_it_commits(
     tag: Tag, seat: Seat | None, former: bool
 ) -> None:
-    commit = commit_of(Link(tag=tag), seat, Position.BEYOND, Offsets())
+    commit = commit_of(Client(), Link(tag=tag), seat, Position.BEYOND, Offsets())
     assert commit == Commit(tag=tag, beyond=True, former=former)
 
 
@@ -134,5 +142,5 @@ def test_a_late_commit_of_an_owner_that_has_missed_two_answers_is_its_own() -> N
 
 
 def test_a_scope_of_offsets_that_cannot_be_is_refused_in_words() -> None:
-    with pytest.raises(ScopeError, match="offsets are those of simple members"):
-        ConsumerScope(java=True, offsets=True)
+    with pytest.raises(ScopeError, match="k28 is about Java's members"):
+        ConsumerScope(k28="as_kafka", offsets=True)

@@ -134,7 +134,7 @@ def test_the_shell_completes_the_names_of_the_list(typed, kind):
 
 
 def test_the_shell_completes_what_was_begun():
-    assert completed("groupcheck check classic --fault sess") == ["session_timeout"]
+    assert completed("groupcheck check classic --fault session_t") == ["session_timeout"]
     assert completed("groupcheck list mut") == ["mutations"]
 
 

@@ -100,7 +100,7 @@ def test_one_promise_that_is_named_is_judged_alone() -> None:
     scope = {"members": 2, "partitions": 1}
     every = check("consumer", progress=True, **scope).verdict
     one = check("consumer", progress=True, invariants=["can_converge"], **scope).verdict
-    assert every.progress == {"can_converge": "holds", "group_converges": "holds"}
+    assert len(every.progress) > 2 and {*every.progress.values()} == {"holds"}
     assert one.progress == {"can_converge": "holds"}
     assert every.states == one.states
 

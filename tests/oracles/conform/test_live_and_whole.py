@@ -44,6 +44,11 @@ REFUSED: Mapping[str, str | Mapping[str, str]] = {
     "cooperative_rounds": NO_CODE + "it is `cooperative` with a ghost",
     "connect": LEADER,
     "consumer": {"--live": "a walk on a live broker follows classic groups alone"},
+    "share": {
+        "--live": "a walk on a live broker follows classic groups alone",
+        "--whole": "only the coordinator of share groups is compared",
+    },
+    "share_partition": NO_CODE + "its rules were written from SharePartition",
     "connect_backoff": REPORTS,
     "connect_versions": REPORTS,
     "callbacks": {

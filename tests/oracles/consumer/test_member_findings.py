@@ -200,3 +200,22 @@ def test_k25_unsubscribe_leaves_its_callback_to_the_next_subscription(kafka: str
     assert calls(end) == ["assigned", "revoked"]
     assert (look["state"], look["epoch"], look["assigned"]) == ("RECONCILING", -1, {})
     assert look["thrown"]["type"] == "IllegalStateException"
+
+
+@pytest.mark.parametrize("kafka", releases("4.3.1"))
+def test_k28_a_member_without_an_epoch_commits_to_an_empty_group(kafka: str) -> None:
+    """A does not poll in time and leaves. B commits 50 and is removed. A's application commits 10
+    before its next poll: without an epoch, and the group is empty, so the offset is 10.
+    """
+    group = Group().join(0).take(0).do(0, "flush", "background", "background")
+    group.do(0, "advance", ms=300_001).do(0, "background", "deliver", "background").join(1)
+    epoch = EPOCHS[kafka] + 2 - (kafka >= "4.4")
+    group.coordinator(op="OffsetCommit", member="a1", generation=epoch, offsets={"t": {"0": 50}})
+    group.coordinator(op="Fire", timer="session-timeout-g-a1")
+    group.do(0, "commit", topic="t", offset=10).do(0, "background", "flush", "background")
+    group.coordinator(op="Look", group="g")
+    end = group.run(kafka)
+    assert end.replies[-7]["answered"][0]["error"] == 0
+    assert [r["epoch"] for r in end.replies[-4]["requests"] if r["api"] == "OffsetCommit"] == [-1]
+    assert end.look(0)["state"] == "STALE"
+    assert (memory_of(end)["members"], memory_of(end)["offsets"]) == ([], {"t": {"0": 10}})

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import json
+
+import attrs
 import pytest
 
-from groupcheck.oracles.consumer.exploring import explore
-from groupcheck.oracles.consumer.migration import EVERY, MigrationRows, spec_of
-from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.consumer.migration import EVERY, VERSIONS, compare, families, spec_of
+from groupcheck.oracles.kafka.driver import shared
 
-BIDIRECTIONAL = EVERY[0]
+
+def test_the_first_rows_of_each_policy_agree() -> None:
+    asked = [attrs.evolve(f, most=100) for f in EVERY if f.name.startswith("policy")]
+    result = compare(shared("4.3.1"), [(f, spec_of(f, "4.3.1")) for f in asked])
+    assert [tally.differences for tally in result.tallies] == [{}] * 4
+    assert sum(tally.inputs for tally in result.tallies) == 400
 
 
 @pytest.mark.night
-def test_the_first_rows_of_migration_both_ways_agree_with_kafka() -> None:
-    rows = MigrationRows(spec_of(BIDIRECTIONAL, "4.3.1"))
-    with Driver("4.3.1", long_run=True) as driver:
-        executed = [*explore(rows, driver, 700)]
-    assert len(executed) == 700
-    assert [row.shown for row in executed if row.differs] == []
+@pytest.mark.parametrize("kafka", VERSIONS)
+def test_the_rows_of_every_family_agree_and_groups_are_converted(kafka: str) -> None:
+    asked = [(f, spec_of(f, kafka)) for f in families(kafka)]
+    result = compare(shared(kafka), asked)
+    assert [tally.differences for tally in result.tallies] == [{}] * len(result.tallies)
+    assert result.never_executed == () and result.exit_code == 0
+
+
+@pytest.mark.parametrize("options", ["--side member", "--whole", "--kafka 4.1.1", "--mutation x"])
+def test_what_migration_does_not_have_is_refused(options: str) -> None:
+    assert cli.run(["conform", "migration", *options.split()]) == 2
+
+
+def test_the_document_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["conform", "migration", "--kafka", "4.3.1", "--max-rows", "50", "--json"]
+    assert cli.run(asked) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert (document["side"], document["inputs"], document["differing"]) == ("migration", 50, 0)

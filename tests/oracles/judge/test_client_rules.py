@@ -69,8 +69,13 @@ class Run:
     def member(self, share: frozenset[tuple[str, int]] = BOTH, generation: int = 1) -> Run:
         return self.join(generation=generation).sync(share, generation)
 
-    def beat(self, error: int = 0, generation: int = 1) -> Run:
-        return self.tell(self.ask("Heartbeat", member="m", generation=generation), error)
+    def beat(self, error: int = 0, generation: int = 1, id: str = "m") -> Run:
+        return self.tell(self.ask("Heartbeat", member=id, generation=generation), error)
+
+    def anew(self, id: str) -> Run:
+        """It joins without an id, and is given this one."""
+        asks = self.ask("JoinGroup", protocols=(self.listed,))
+        return self.tell(asks, member=id, generation=2)
 
     def commit(self, parts: frozenset[tuple[str, int]], generation: int = 1, id: str = "m") -> Run:
         offsets = dict.fromkeys(parts, 5)
@@ -164,17 +169,10 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
         ),
         ("fetches it from 5 on", comes_back().wait(0.6).fetch(BOTH)),
         ("commits it from 5 on", comes_back().commit(BOTH, 3)),
-        # It was away; and an OffsetFetch was refused.
+        # It was away; and an OffsetFetch was refused, which is no answer that nothing is committed.
         (
             "t-0 anew, and fetches it from 5 on, where 7 is committed",
-            Run()
-            .member(FIRST)
-            .beat(25)
-            .others(7)
-            .member(FIRST, 2)
-            .offsets(16)
-            .wait(0.6)
-            .fetch(FIRST),
+            Run().member(FIRST).beat(25).others(7).member(FIRST, 2).offsets(16).fetch(FIRST),
         ),
     ],
     "assigns_once": [
@@ -231,6 +229,8 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
         ("joins without an id", Run().member().event(Moved, "silence", "", 1.0).wait(1).join("")),
         # It has heard of its coordinator while its round went on.
         ("it joins without an id", Run().member().wait(2.9).beat(27).wait(1).join("")),
+        # It has learnt long before its JoinGroup that it is no member.
+        ("without an id", Run().member().beat(25).beat(25, -1, "").wait(0.3).anew("n").anew("o")),
     ],
     "joins_again": [
         (
@@ -371,6 +371,8 @@ KEEPS: dict[str, list[Run]] = {
         leave(Run().member().beat(27).join()).join(""),
         # Its session is over, by its own clock.
         Run().member().beat(27).join().wait(3.1).join(""),
+        # It learns that it is no member while it joins, and drops the answer.
+        Run().member().beat(25).beat(25, -1, "").wait(0.1).anew("n").wait(1).anew("o").join("o"),
     ],
     "joins_again": [
         Run().member().beat(27).wait(1.9).join(),

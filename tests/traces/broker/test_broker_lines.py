@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.broker.grammar import build
+from groupcheck.traces.broker.grammar import convert, event_of
 from groupcheck.traces.broker.grammar_java import JAVA
 from groupcheck.traces.broker.grammar_scala import SCALA
 from groupcheck.traces.lines.envelope import coordinator_sentence
@@ -406,7 +406,9 @@ def read(line: str) -> e.Event:
     assert sentence is not None, line
     found = (JAVA if sentence.java else SCALA).find(sentence.text)
     assert found is not None, sentence.text
-    return build(found[0], found[1], {"line": 1, "time": sentence.time, "broker": sentence.broker})
+    row, fields = found
+    place = {"line": 1, "time": sentence.time, "broker": sentence.broker}
+    return event_of(row, convert(row.template.kinds, fields), place)
 
 
 def check(event: e.Event, kind: type[e.Event], fields: dict[str, Any]) -> None:

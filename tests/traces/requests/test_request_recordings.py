@@ -134,7 +134,7 @@ def test_a_member_that_leaves_behind_its_programs_back_is_a_zombie_too() -> None
 def test_a_broker_restart_is_an_interruption_and_no_rebalance() -> None:
     report = replay("broker_restart")
     g1, g2 = report.groups
-    assert (g1.verdict, g2.verdict, report.verdict) == ("holds", "unknown", "unknown")
+    assert (g1.verdict, g2.verdict, report.verdict) == ("holds", "holds", "holds")
     assert [(x.from_generation, x.cause.value) for x in g1.timeline.rounds] == [
         (0, "join"),
         (1, "join"),
@@ -144,10 +144,9 @@ def test_a_broker_restart_is_an_interruption_and_no_rebalance() -> None:
     assert kinds(g1).keys() == {"coordinator_away"}
 
 
-def test_what_is_not_modelled_yet_is_read_in_full_and_unknown() -> None:
+def test_a_consumer_group_is_read_in_full() -> None:
     g = group("kip848")
-    assert (g.verdict, g.protocol, g.lines) == ("unknown", "consumer", replay("kip848").lines)
-    assert "not followed yet" in g.reason and "every request is read" in g.reason
+    assert (g.verdict, g.protocol, g.lines) == ("holds", "consumer", replay("kip848").lines)
 
 
 def test_a_static_member_that_comes_back_in_time_starts_no_round() -> None:

@@ -128,10 +128,12 @@ def _ahead(commit: Asked, reached: Mapping[Partition, int]) -> Iterator[Case]:
 def begins_where_committed(run: Seen) -> Iterator[Case]:
     """The first offset that it fetches or commits of a partition that it had not before, or had
     lost. It has to ask for the committed one, so what comes before that answer is no occasion,
-    unless it comes late.
+    unless it comes late. An answer that is an error tells it to ask again, and not that nothing is
+    committed.
     """
     committed: dict[Partition, int] = {}
     commits: dict[int, Asked] = {}
+    looks_up: set[int] = set()
     # Of such partitions: what was committed since the client was told its share.
     new: dict[Partition, set[int]] = {}
     told: set[Partition] = set()
@@ -146,9 +148,13 @@ def begins_where_committed(run: Seen) -> Iterator[Case]:
             _note(event.offsets, committed, new)
         elif isinstance(event, Told):
             told |= event.offsets.keys()
+            if event.number in looks_up and event.error:
+                told |= new.keys()
             _note(event.offsets, committed, new)
             if (commit := commits.pop(event.number, None)) is not None and not event.error:
                 _note(commit.offsets, committed, {})
+        elif isinstance(event, Asked) and event.api == "OffsetFetch":
+            looks_up.add(event.number)
         elif isinstance(event, Asked) and event.api in ("Fetch", "OffsetCommit"):
             is_fetch = event.api == "Fetch"
             if not is_fetch:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from math import inf
 
-from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID
 from groupcheck.oracles.judge.client.events import Closed, Failed
 from groupcheck.oracles.judge.client.knowledge import GRACE_S, OF_THE_MEMBER
 from groupcheck.oracles.judge.client.record import (
@@ -68,7 +69,7 @@ def keeps_its_id(run: Seen) -> Iterator[Case]:
     """Whatever happens to its connections, as long as it neither left nor was refused, and has
     heard of its coordinator within its session.
     """
-    left: set[str] = set()
+    left = _dropped(run)
     real = run.record.clock.real
     for event, now in run.events:
         if isinstance(event, Asked) and event.api == "LeaveGroup":
@@ -83,6 +84,29 @@ def keeps_its_id(run: Seen) -> Iterator[Case]:
                 if event.member
                 else f"it joins without an id, and nobody has refused its id {now.id!r}",
             )
+
+
+def _dropped(run: Seen) -> set[str]:
+    """The ids in answers to JoinGroup that a client may throw away, because it learns meanwhile
+    that it is no member: a request that it sent without an id was refused with 25. Kafka's own does
+    so (AbstractCoordinator.JoinGroupResponseHandler: UnjoinedGroupException).
+    """
+    asked: dict[int, Asked] = {}
+    joins: dict[int, bool] = {}
+    dropped: set[str] = set()
+    refused_at = -inf
+    for event, _ in run.events:
+        if isinstance(event, Asked):
+            asked[event.number] = event
+            if event.api == "JoinGroup":
+                joins[event.number] = event.at - refused_at < UNDER_WAY_S
+        elif isinstance(event, Told) and (request := asked.pop(event.number, None)):
+            if joins.pop(event.number, False):
+                dropped.add(event.member)
+            elif event.error == UNKNOWN_MEMBER_ID and not request.member:
+                refused_at = event.at
+                joins = dict.fromkeys(joins, True)
+    return dropped
 
 
 def joins_again(run: Seen) -> Iterator[Case]:

@@ -133,6 +133,8 @@ final class AsyncCommands {
                 if (member.application.waits().equals("waits")) member.application.goOn(false);
             }
             case "unsubscribe" -> member.unsubscribe();
+            case "commit" -> member.commit(
+                    command.path("topic").asText(), command.path("offset").asLong());
             case "close" -> member.close(Json.text(command, "operation", "DEFAULT"));
             case "background" -> background(member, command.path("find").asBoolean(true));
             case "part" -> member.part(command.path("name").asText());

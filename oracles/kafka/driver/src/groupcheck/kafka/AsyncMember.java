@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.clients.consumer.internals.AsyncKafkaConsumer;
 import org.apache.kafka.clients.consumer.internals.ConsumerMetadata;
@@ -288,9 +289,15 @@ final class AsyncMember {
         for (ApplicationEvent event : forBackground) last = event;
         if (held.contains("added") && last != null
                 && last.type().toString().equals("UNSUBSCRIBE")) application.waitAt("waits");
-        if (!calledFrom("addAndGet")) return;
+        // commitAsync waits until the background has taken its offsets.
+        boolean commits = last != null && last.type().toString().equals("COMMIT_ASYNC");
+        if (!commits && !calledFrom("addAndGet")) return;
         if (!(last instanceof CompletableEvent<?> asked)) return;
         try {
+            if (commits) {
+                part("events");
+                return;
+            }
             for (int k = 0; k < MOST_ROUNDS && !asked.future().isDone(); k++) {
                 if (inParts) part("events");
                 else round();
@@ -348,6 +355,15 @@ final class AsyncMember {
     void unsubscribe() {
         application.begin(() -> {
             consumer.unsubscribe();
+            return null;
+        });
+    }
+
+    /** The application commits an offset of the first partition of a topic, and does not wait. */
+    void commit(String topic, long offset) {
+        var offsets = Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(offset));
+        application.begin(() -> {
+            consumer.commitAsync(offsets, null);
             return null;
         });
     }

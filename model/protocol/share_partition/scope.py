@@ -1,0 +1,61 @@
+"""The bounds of a run of a share partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from attrs import field, frozen
+from attrs.validators import optional
+
+from groupcheck.model.engine import ScopeError
+from groupcheck.model.protocol.bounds import between, bound, fault_counts, within
+from groupcheck.model.protocol.faults import Budget
+
+FAULTS: Mapping[str, str] = {
+    "lose_response": "The answer to a ShareFetch is lost: the records count as delivered.",
+    "session_end": "The share session of a member ends; the member does not know of it yet.",
+    "persister_failure": "The persister does not store what it is told to.",
+    "persister_timeout": "The persister stores it, but its answer does not come.",
+    "fail_over": "Another broker leads the partition, and reads its state from the persister.",
+}
+
+
+@frozen
+class SharePartitionScope:
+    """The bounds of a run."""
+
+    LACKS: ClassVar[Mapping[str, str]] = {}
+    MORE: ClassVar[Mapping[str, str]] = {}
+
+    members: int = bound(2, "Members that read the partition.", between(1, 4))
+    records: int = bound(1, "Records of the partition.", between(1, 4))
+    max_delivery: int = bound(2, "group.share.delivery.count.limit.", between(1, 5))
+    faults: tuple[tuple[str, int], ...] = field(
+        default=(),
+        converter=fault_counts,
+        metadata={"doc": "Which faults may happen, and how often each."},
+    )
+    any_faults: int | None = bound(
+        None, "Any N of all faults instead of named ones.", optional(between(0, 100))
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.any_faults is not None and self.faults:
+            raise ScopeError(
+                "faults and any_faults exclude each other",
+                where="scope",
+                do="give --fault for named ones or --any-faults N for any N",
+            )
+        for name, count in self.faults:
+            if name not in FAULTS:
+                raise ScopeError(
+                    f"unknown fault {name!r}", where="scope", do="one of " + ", ".join(FAULTS)
+                )
+            within(f"fault {name}", count, 0, 100)
+
+    @property
+    def budget(self) -> Budget:
+        if self.any_faults is not None:
+            return Budget(any=self.any_faults)
+        return Budget(tuple((name, n) for name, n in self.faults if n))

@@ -1,0 +1,3 @@
+"""Share groups (KIP-932): the model's coordinator beside Kafka's own. The search and the report are
+those of consumer groups.
+"""

@@ -1,0 +1,116 @@
+"""What members and coordinators did, in the order of the lines, told where no cause is sure: an
+ordinary step is an answer, too. The words are tables of `steps.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from functools import cache
+from importlib.resources import files
+
+from attrs import define, frozen
+
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.facts.facts import Fact
+from groupcheck.traces.facts.needs import Need, read_tables
+from groupcheck.traces.facts.rules import written
+from groupcheck.traces.facts.values import same_name
+from groupcheck.traces.phrases import plural
+
+STEPS_TOLD, FIRST_TOLD = 7, 4
+"""So many are told, and so many of the first where there are more."""
+NO_TROUBLE = "None of these steps is an error"
+_STATES = {"described", "owns"}
+"""A table shows a moment, no steps."""
+_FAILS = re.compile(r"error|exception|fail|timed?.?out|refus|denied|fatal", re.IGNORECASE)
+
+
+@frozen
+class Step:
+    """How one kind of step is told."""
+
+    # The statements that are such a step.
+    of: tuple[Need, ...]
+    # What was done; each part between bars is left out where a field of it is missing. Empty:
+    # nothing is told.
+    text: str
+    # A sentence that is told once.
+    note: str = ""
+    # The coordinator's line about its group.
+    broker: bool = False
+    # Kinds of statements about the group that rule this table out.
+    without: tuple[str, ...] = ()
+
+
+@define
+class _Told:
+    """A step as it is told, with the lines that show it."""
+
+    text: str
+    note: str
+    broker: bool
+    who: set[str]
+    lines: list[Statement]
+
+    @property
+    def name(self) -> str:
+        """Who took it; empty if the lines do not tell."""
+        some = len(self.who)
+        return f"each of {some} members" if some > 1 else next(iter(self.who), "")
+
+
+@cache
+def steps() -> tuple[Step, ...]:
+    """The steps that ship with the package."""
+    text = (files("groupcheck.traces.facts") / "steps.toml").read_text("utf-8")
+    return tuple(read_tables(text, "step", list[Step], "step", "steps.toml"))
+
+
+def steps_told(statements: Sequence[Statement], sound: bool) -> list[Fact]:
+    """One fact that tells the steps among the statements about a group, which are in order; none if
+    they show none. `sound`: nothing else that they say is trouble.
+    """
+    if len({said.log for said in statements}) > 1:
+        return []  # lines of several logs have no common order
+    kinds = {said.kind for said in statements}
+    told: dict[str, _Told] = {}
+    for said in statements:
+        step = next((s for s in steps() if _is(s, said, kinds)), None)
+        if step is None or not step.text:
+            continue
+        words = written(step.text, said.fields)
+        one = told.setdefault(words, _Told(words, step.note, step.broker, set(), []))
+        one.lines.append(said)
+        if not step.broker and same_name(said) not in ("", said.log):
+            one.who.add(same_name(said))
+    if not told:
+        return []
+    some = list(told.values())
+    notes = dict.fromkeys(one.note.rstrip(".") for one in some if one.note)
+    fails = any(map(_FAILS.search, told)) or not kinds.isdisjoint(_STATES)
+    fine = [NO_TROUBLE] if sound and not fails else []
+    text = ". ".join([_sentence(some), *notes, *fine])
+    lines = tuple(one.lines[0] for one in some)
+    return [Fact("steps", "steps", "", text, {"steps": len(some)}, lines, False, 1)]
+
+
+def _is(step: Step, said: Statement, kinds: Set[str]) -> bool:
+    fits = any(need.kind == said.kind and need.fits(said) for need in step.of)
+    return fits and kinds.isdisjoint(step.without)
+
+
+def _sentence(told: Sequence[_Told]) -> str:
+    """The steps with their lines; whoever takes them is named where somebody else did before."""
+    left_out = len(told) - STEPS_TOLD
+    shown = [*told[:FIRST_TOLD], *told[FIRST_TOLD - STEPS_TOLD :]] if left_out > 0 else told
+    parts, last = [], ""
+    for k, one in enumerate(shown):
+        name = one.name or (last or "a client")
+        words = f"{name} {one.text}" if name != last and not one.broker else one.text
+        last = last if one.broker else name
+        if left_out > 0 and k == FIRST_TOLD:
+            words = f"... ({plural(left_out, 'more step')}) {words}"
+        more = f", and {plural(len(one.lines) - 1, 'more line')}" if len(one.lines) > 1 else ""
+        parts.append(f"{words} (line {one.lines[0].line}{more})")
+    return "; ".join(parts)
