@@ -17,6 +17,7 @@ LEAD = {
     "repeats": "The same again and again.",
     "shared": "What several members, brokers or groups have in common.",
     "changed": "A value that differs between two lines, one after the other.",
+    "steps": "What a member or a coordinator has done, in the order of the lines.",
 }
 OWN = """
 ## Facts of your own

@@ -35,4 +35,5 @@ VARIANT = Variant(
     unreached=UNREACHED,
     bookkeeping=BOOKKEEPING,
     unreal="its rows have a comparison of their own, `conform share`",
+    unreal_member="nobody has written rows of a share consumer",
 )

@@ -47,11 +47,15 @@ def checked(happens: Sequence[Happens], members: int) -> None:
 
 
 class Background:
-    """Lets it happen to a group, from now on."""
+    """What happens to a group at random, from `begin` on."""
 
     def __init__(self, group: SimulatedGroup, happens: Sequence[Happens]) -> None:
         self.group = group
-        for one in happens:
+        self.happens = happens
+
+    def begin(self) -> None:
+        """Lets it happen, from now on."""
+        for one in self.happens:
             if one.kind == "slow":
                 self._slow(one)
             else:

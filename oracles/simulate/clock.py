@@ -29,7 +29,7 @@ class Clock:
         self.now = 0.0
         # The moment of `time.monotonic` (s) after which a run is given up.
         self.deadline = math.inf
-        # Is called every `TELLS_S` of real time; True ends the run.
+        # Is called every `REPORT_INTERVAL_S` of real time; True ends the run.
         self.tells: Callable[[], bool] | None = None
         self._order = 0
         self._heap: list[tuple[float, int, Event, tuple[Any, ...]]] = []

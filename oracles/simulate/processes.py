@@ -29,6 +29,7 @@ class Processes(ABC, Generic[G]):
         n = group.size
         self._first = group.world.first["client"]
         self.up = [False] * n
+        self._lives = [0] * n  # how often the process has ended: timers of a former life are void
         self.stalled_until = [0.0] * n
         self._slow_until = [0.0] * n  # it works on a message that takes long
         self._paused_until = [0.0] * n  # the whole process stands still
@@ -104,6 +105,7 @@ class Processes(ABC, Generic[G]):
             self._stops[index] = rule
             return
         self.up[index] = False
+        self._lives[index] += 1
         self._stops.pop(index, None)
         self.stalled_until[index] = self._slow_until[index] = 0.0
         self.group.observer.gone(index, now)
@@ -129,9 +131,10 @@ class Processes(ABC, Generic[G]):
         now = group.clock.now
         self.stalled_until[index] = now + length_ms
         group.observer.gone(index, now)
-        group.clock.at(now + length_ms, self._recovers, index)
+        group.clock.at(now + length_ms, self._recovers, index, self._lives[index])
         if length_ms > group.assumptions.max_poll_interval_ms:
-            group.clock.at(now + group.assumptions.max_poll_interval_ms, self._late, index)
+            late = now + group.assumptions.max_poll_interval_ms
+            group.clock.at(late, self._late, index, self._lives[index])
 
     def slow(self, index: int, length_ms: float) -> None:
         """The member's next message takes so long. It works on it, and does not poll meanwhile; no
@@ -167,16 +170,16 @@ class Processes(ABC, Generic[G]):
         self.stalled_until[index] = max(self.stalled_until[index], now + length_ms)
         self.group.observer.gone(index, now)
         self.pause(index, length_ms)
-        self.group.clock.at(now + length_ms, self._recovers, index)
+        self.group.clock.at(now + length_ms, self._recovers, index, self._lives[index])
 
-    def _recovers(self, index: int) -> None:
-        if self.up[index]:
+    def _recovers(self, index: int, life: int) -> None:
+        if self.up[index] and life == self._lives[index]:
             self._work(index, self.workable(self.client(index)))
             self.consider(index)
 
-    def _late(self, index: int) -> None:
+    def _late(self, index: int, life: int) -> None:
         """max.poll.interval.ms is over: the heartbeat thread leaves the group."""
-        if self.up[index] and not self.healthy(index):
+        if self.up[index] and life == self._lives[index] and not self.healthy(index):
             if self.group.free(index):
                 self._stopped(index, "poll_timeout")
             else:

@@ -71,7 +71,7 @@ def begun(setup: Setup, watch: Watch | None = None, deadline: float = math.inf) 
     for action in course.actions:
         group.clock.at(action.at_ms, _act, group, action)
     group.last_ms = _last_ms(course)
-    Background(group, setup.background)
+    Background(group, setup.background).begin()
     return group
 
 

@@ -73,7 +73,7 @@ def test_pytest_runs_it_with_the_fixture(
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("log", ["clients/poll_timeout.b.log.gz", "requests/live-kip848.log.gz"])
+@pytest.mark.parametrize("log", ["clients/poll_timeout.b.log.gz"])
 def test_a_log_without_a_schedule_is_refused(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["replay", str(DATA / log), "--pytest"]) == 2
     told = capsys.readouterr().err

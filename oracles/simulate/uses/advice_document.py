@@ -21,7 +21,7 @@ from groupcheck.oracles.simulate.document import (
 )
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.uses import advise_types
-from groupcheck.oracles.simulate.uses.advice import Advice, Costed, Threshold
+from groupcheck.oracles.simulate.uses.advice import SAME, Advice, Costed, Threshold
 from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULT_HEARTBEAT_MS,
     DEFAULT_POLL_MS,
@@ -144,10 +144,15 @@ def sentences(advice: Advice) -> Iterator[str]:
     elif mine is not best:
         more = advice.more_than_best(mine)
         base = "of Kafka's defaults" if advice.described.now is None else "of what you have now"
+        if more.mean <= SAME * best.mean:
+            why, then = "That is less than 1 %", ""
+        else:
+            why = f"After {advice.replications} replications that may still be chance"
+            then = " More --replications narrow the interval and can show which one is cheaper."
         yield (
-            f"The cheapest alternative is {named(best.alternative)}. The recommended one costs"
-            f" {amount(advice, more)} more a week. That is within the uncertainty, or less than"
-            f" 1 %, and it changes less {base}."
+            f"The cheapest alternative on average is {named(best.alternative)}, by"
+            f" {amount(advice, more)} a week. {why}, so the one that changes less {base} is"
+            f" recommended.{then}"
         )
     if now is mine:
         yield "The recommended one is what you have now."

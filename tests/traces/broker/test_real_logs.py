@@ -212,7 +212,7 @@ def test_a_clients_log_is_named_and_not_guessed_at() -> None:
         23,
         (),
     )
-    assert "no line of a group coordinator" in report.reason
+    assert "groupcheck knows of a group coordinator" in report.reason
 
 
 def test_an_orderly_restart_is_no_rebalance() -> None:
