@@ -40,10 +40,6 @@ JUDGED_CODES = frozenset({NONE, FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID})
 """Codes that depend on the records of members alone. All others depend on the request, or on what
 no request shows.
 """
-SILENT_MS = 2_000.0
-"""A member may have been removed if no heartbeat of it came for longer: no broker allows a shorter
-session unless it is told to (group.consumer.min.session.timeout.ms).
-"""
 _ELSEWHERE = 1
 """The bit of a partition that somebody else always has: what a target may hold back."""
 _SCOPES = {release: ConsumerScope(kafka=version) for version, release in RELEASES.items()}
@@ -65,10 +61,15 @@ class _Record:
     place: tuple[str, int]
     # It has left with epoch -2.
     parked: bool = False
+    # The interval of heartbeats that it was told; 0: not known.
+    interval_ms: int = 0
 
     def may_be_gone(self, at: float) -> bool:
-        """May the coordinator have removed it, without a request that shows it?"""
-        late = at - self.heard > SILENT_MS
+        """May the coordinator have removed it, without a request that shows it? Its session is
+        longer than its interval of heartbeats, and how much longer no request shows
+        (GroupCoordinatorConfig refuses a broker's settings otherwise).
+        """
+        late = at - self.heard > self.interval_ms
         return late or self.seats is None or any(s.state == State.UNREVOKED for s in self.seats)
 
     @property
@@ -203,7 +204,7 @@ class ConsumerAnswers:
 
     def _keep(self, e: EpochExchange, record: _Record) -> None:
         if e.member in self._records or len(self._records) < MEMBERS_KEPT:
-            self._records[e.member] = record
+            self._records[e.member] = evolve(record, interval_ms=e.interval_ms)
 
     # -- codes
 

@@ -79,7 +79,7 @@ def given_twice(_: Any, answer: Any) -> None:
     [
         (epoch_back, 58, "has epoch 4, and the member had epoch 5"),
         (fenced, 24, "has the code 110 FENCED_MEMBER_EPOCH, but could only have 0 NONE"),
-        (unknown, 63, "has the code 25 UNKNOWN_MEMBER_ID, but could only have 0 NONE"),
+        (unknown, 56, "has the code 25 UNKNOWN_MEMBER_ID, but could only have 0 NONE"),
         (from_the_future, 58, "has the code 0 NONE, but could only have 110 FENCED_MEMBER_EPOCH"),
         (given_twice, 50, "-1, which Z7QpNdpeQ7e4G5GQkVGhHw still has (line 49)"),
     ],
@@ -106,7 +106,7 @@ def beat(at: int, member: str, epoch: int, to_epoch: int) -> EpochExchange:
     return EpochExchange(
         line=at, api="CONSUMER_GROUP_HEARTBEAT", version=1, client=member, connection=member,
         correlation=at, arrived=at, began=at, given=at + 0.5, answered=at + 1, group="g", code=0,
-        member=member, protocol="consumer", epoch=epoch, to_epoch=to_epoch,
+        member=member, protocol="consumer", epoch=epoch, to_epoch=to_epoch, interval_ms=5_000,
         owned=frozenset() if joins else None, assigned=frozenset() if joins else None,
     )  # fmt: skip
 
