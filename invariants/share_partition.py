@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from groupcheck.model.engine import goal, invariant, step_invariant, view
+from groupcheck.model.engine import goal, invariant, view
 from groupcheck.model.protocol.family import SHARE_PARTITION
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.model.protocol.share_partition.partition import (
@@ -70,17 +70,6 @@ def start_passes_finished_records(part: Partition) -> bool:
     """The start offset, also the stored one, passes only records that are finished."""
     passed = part.records[: max(part.start, part.stored_start)]
     return all(record.state in TERMINAL and not record.moving for record in passed)
-
-
-@step_invariant(
-    "part",
-    source="KIP-932, share-partition start offset",
-    broken="the stored start offset goes back: finished records count as unread again",
-    of=SHARE_PARTITION,
-)
-def stored_start_never_goes_back(before: Any, after: Any) -> bool:
-    """The start offset that the persister has stored never goes back, not over a fail-over."""
-    return bool(after.part.stored_start >= before.part.stored_start)
 
 
 @invariant(
