@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from attrs import field
@@ -59,3 +60,34 @@ def fault_counts(
     """(fault, how often it may happen), sorted by name: the field `faults` of a scope."""
     pairs = given.items() if isinstance(given, Mapping) else given
     return tuple(sorted((name, count) for name, count in pairs))
+
+
+def check_faults(
+    faults: tuple[tuple[str, int], ...],
+    any_faults: int | None,
+    known: Iterable[str],
+    lacks: Mapping[str, str] | None = None,
+) -> None:
+    """Raises `ScopeError` unless the fields `faults` and `any_faults` of a scope fit each other,
+    and the faults are among `known`. `lacks`: why others of Kafka's are not there.
+    """
+    if any_faults is not None and faults:
+        raise ScopeError(
+            "faults and any_faults exclude each other",
+            where="scope",
+            do="give --fault for named ones or --any-faults N for any N",
+        )
+    there, seen = [*known], set()
+    for name, count in faults:
+        if why := (lacks or {}).get(name):
+            raise ScopeError(f"there is no fault {name!r} here: {why}", where="scope")
+        if name not in there:
+            near = get_close_matches(name, there, 1)
+            hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(there)
+            raise ScopeError(f"unknown fault {name!r}", where="scope", do=hint)
+        if name in seen:
+            raise ScopeError(
+                f"fault {name} is given twice", where="scope", do="give each fault once"
+            )
+        seen.add(name)
+        within(f"fault {name}", count, 0, 100)

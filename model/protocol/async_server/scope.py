@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from attrs import Factory, field, frozen
@@ -19,7 +18,12 @@ from attrs.validators import optional
 
 from groupcheck.model.engine import ScopeError
 from groupcheck.model.engine.step import MOST_OUTCOMES
-from groupcheck.model.protocol.bounds import between, bound, fault_counts, within
+from groupcheck.model.protocol.bounds import (
+    between,
+    bound,
+    check_faults,
+    fault_counts,
+)
 from groupcheck.model.protocol.faults import Budget
 
 FAULTS: Mapping[str, str] = {
@@ -205,22 +209,7 @@ class AsyncScope:
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.any_faults is not None and self.faults:
-            raise ScopeError(
-                "faults and any_faults exclude each other",
-                where="scope",
-                do="give --fault for named ones or --any-faults N for any N",
-            )
-        for k, (name, count) in enumerate(self.faults):
-            if name not in FAULTS:
-                near = get_close_matches(name, FAULTS, 1)
-                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(FAULTS)
-                raise ScopeError(f"unknown fault {name!r}", where="scope", do=hint)
-            if name in dict(self.faults[:k]):
-                raise ScopeError(
-                    f"fault {name} is given twice", where="scope", do="give each fault once"
-                )
-            within(f"fault {name}", count, 0, 100)
+        check_faults(self.faults, self.any_faults, FAULTS)
         if self.assignor not in ASSIGNORS:
             raise ScopeError(
                 f"unknown assignor {self.assignor!r}",

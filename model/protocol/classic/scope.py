@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import ClassVar
 
 from attrs import Factory, field, frozen
@@ -16,10 +15,10 @@ from groupcheck.model.protocol.bounds import (
     TRUTH,
     between,
     bound,
+    check_faults,
     fault_counts,
     is_a,
     one_of,
-    within,
 )
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, Budget
 
@@ -133,28 +132,9 @@ class Scope:
 
     def __attrs_post_init__(self) -> None:
         self._style_fits()
-        if self.any_faults is not None and self.faults:
-            raise ScopeError(
-                "faults and any_faults exclude each other",
-                where="scope",
-                do="give --fault for named ones or --any-faults N for any N",
-            )
-        seen = set()
-        for name, count in self.faults:
-            if why := self.LACKS.get(name):
-                raise ScopeError(f"there is no fault {name!r} here: {why}", where="scope")
-            every = (*CLASSIC_FAULTS, *PROGRESS_FAULTS, *self.MORE)
-            there = [fault for fault in every if fault not in self.LACKS]
-            if name not in there:
-                near = get_close_matches(name, there, 1)
-                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(there)
-                raise ScopeError(f"unknown fault {name!r}", where="scope", do=hint)
-            if name in seen:
-                raise ScopeError(
-                    f"fault {name} is given twice", where="scope", do="give each fault once"
-                )
-            seen.add(name)
-            within(f"fault {name}", count, 0, 100)
+        every = (*CLASSIC_FAULTS, *PROGRESS_FAULTS, *self.MORE)
+        there = [fault for fault in every if fault not in self.LACKS]
+        check_faults(self.faults, self.any_faults, there, self.LACKS)
         if not isinstance(self.assignor, str) or self.assignor not in self.ASSIGNORS:
             raise ScopeError(
                 f"unknown assignor {self.assignor!r}",

@@ -18,9 +18,9 @@ from groupcheck.model.protocol.bounds import (
     TRUTH,
     between,
     bound,
+    check_faults,
     fault_counts,
     one_of,
-    within,
 )
 from groupcheck.model.protocol.consumer.java_releases import JavaRelease, java_release
 from groupcheck.model.protocol.consumer.releases import RELEASES, Release
@@ -221,18 +221,7 @@ class ConsumerScope:
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.any_faults is not None and self.faults:
-            raise ScopeError(
-                "faults and any_faults exclude each other",
-                where="scope",
-                do="give --fault for named ones or --any-faults N for any N",
-            )
-        for name, count in self.faults:
-            if name not in (there := {**FAULTS, **self.MORE}):
-                raise ScopeError(
-                    f"unknown fault {name!r}", where="scope", do="one of " + ", ".join(there)
-                )
-            within(f"fault {name}", count, 0, 100)
+        check_faults(self.faults, self.any_faults, {**FAULTS, **self.MORE}, self.LACKS)
         if self.static_members > self.members:
             raise ScopeError(
                 f"static_members is {self.static_members}, more than there are members",

@@ -61,11 +61,13 @@ class MigrationScope(ConsumerScope):
     )
 
     def __attrs_post_init__(self) -> None:
-        for name, _ in self.faults:
-            if name in self.LACKS:
-                raise ScopeError(
-                    f"there is no fault {name!r} here: {self.LACKS[name]}", where="scope"
-                )
+        # Static members that change the protocol do otherwise in Kafka than in these rules.
+        if self.static_members:
+            raise ScopeError(
+                "members of a group that migrates have no group.instance.id here",
+                where="scope",
+                do="leave static_members at 0",
+            )
         ConsumerScope.__attrs_post_init__(self)
 
     @property

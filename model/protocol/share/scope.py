@@ -14,9 +14,9 @@ from groupcheck.model.protocol.bounds import (
     TRUTH,
     between,
     bound,
+    check_faults,
     fault_counts,
     one_of,
-    within,
 )
 from groupcheck.model.protocol.consumer.releases import RELEASES, Release
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED
@@ -100,19 +100,7 @@ class ShareScope:
     static_members: ClassVar[int] = 0
 
     def __attrs_post_init__(self) -> None:
-        if self.any_faults is not None and self.faults:
-            raise ScopeError(
-                "faults and any_faults exclude each other",
-                where="scope",
-                do="give --fault for named ones or --any-faults N for any N",
-            )
-        for name, count in self.faults:
-            if name not in FAULTS:
-                why = f": {self.LACKS[name]}" if name in self.LACKS else ""
-                raise ScopeError(
-                    f"unknown fault {name!r}{why}", where="scope", do="one of " + ", ".join(FAULTS)
-                )
-            within(f"fault {name}", count, 0, 100)
+        check_faults(self.faults, self.any_faults, FAULTS, self.LACKS)
         if self.interval and not self.release.interval:
             raise ScopeError(
                 f"Kafka {self.kafka} has no assignment interval",

@@ -9,7 +9,12 @@ from attrs import field, frozen
 from attrs.validators import optional
 
 from groupcheck.model.engine import ScopeError
-from groupcheck.model.protocol.bounds import between, bound, fault_counts, within
+from groupcheck.model.protocol.bounds import (
+    between,
+    bound,
+    check_faults,
+    fault_counts,
+)
 from groupcheck.model.protocol.faults import Budget
 
 FAULTS: Mapping[str, str] = {
@@ -62,18 +67,7 @@ class PartitionerScope:
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.any_faults is not None and self.faults:
-            raise ScopeError(
-                "faults and any_faults exclude each other",
-                where="scope",
-                do="give --fault for named ones or --any-faults N for any N",
-            )
-        for name, count in self.faults:
-            if name not in FAULTS:
-                raise ScopeError(
-                    f"unknown fault {name!r}", where="scope", do="one of " + ", ".join(FAULTS)
-                )
-            within(f"fault {name}", count, 0, 100)
+        check_faults(self.faults, self.any_faults, FAULTS)
 
     @property
     def built_in(self) -> bool:
