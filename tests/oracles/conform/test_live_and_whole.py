@@ -46,7 +46,7 @@ REFUSED: Mapping[str, str | Mapping[str, str]] = {
     "consumer": {"--live": "a walk on a live broker follows classic groups alone"},
     "share": {
         "--live": "a walk on a live broker follows classic groups alone",
-        "--whole": "only the coordinator of share groups is compared",
+        "--whole": "only the coordinator is compared in share",
     },
     "share_partition": NO_CODE + "its rules were written from SharePartition",
     "connect_backoff": REPORTS,
