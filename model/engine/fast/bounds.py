@@ -9,6 +9,7 @@ and the painted words behind each array (its fence) are as they were.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from weakref import ref
 
@@ -99,7 +100,8 @@ def fenced(register: int, array: NDArray[Any]) -> NDArray[Any]:
     inside[...] = array
     key = id(inside)
     fence = octets.data[size : size + 8 * FENCE]
-    _fences[key] = (ref(inside, lambda _: _fences.pop(key)), fence, FENCES[size % 8])
+    # No Python runs in this callback: a Ctrl-C there would be lost, and the fence would stay.
+    _fences[key] = (ref(inside, partial(_fences.pop, key)), fence, FENCES[size % 8])
     return inside
 
 

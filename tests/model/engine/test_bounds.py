@@ -2,6 +2,8 @@
 bounds, which are on in the tests, name what was left.
 """
 
+import sys
+
 import numpy as np
 import pytest
 from small_group import small_group
@@ -81,6 +83,18 @@ def test_where_a_fence_begins_inside_a_word_a_changed_byte_is_seen():
     assert bounds._is_whole(array)
     array.base.view(np.uint8)[int(array.ctypes.data) - int(array.base.ctypes.data) + 14] ^= 1
     assert not bounds._is_whole(array)
+
+
+def test_a_fence_ends_with_its_array_and_no_python_runs_then():
+    """A Ctrl-C while Python ran there would be lost, and the fence would stay."""
+    array, calls = bounds.fenced(r.DONE, np.zeros(7, np.uint16)), []
+    key = id(array)
+    assert key in bounds._fences
+    sys.setprofile(lambda _, event, argument: calls.append(event))
+    del array
+    sys.setprofile(None)
+    assert key not in bounds._fences
+    assert "call" not in calls
 
 
 @pytest.fixture
