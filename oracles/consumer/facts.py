@@ -118,7 +118,7 @@ def _seat(seat: Seat | None, scope: ConsumerScope) -> dict[str, Any]:
         "member": True,
         "at the epoch of the target": seat.current if counts else None,
         "state": seat.state.name,
-        "previous epoch": seat.previous.name,
+        "previous epoch": Previous(seat.previous or Previous.ZERO).name,
         "assigned": seat.assigned,
         "to revoke": seat.revoking,
         "target": seat.target,
@@ -178,6 +178,7 @@ def _member(
     away = member.epoch == PARKED
     epoch = process.epoch if away else member.epoch
     previous = Previous.SAME if member.previous_epoch == epoch else Previous.OLDER
+    previous = Previous.AWAY if member.previous_epoch == PARKED else previous
     counts = state != State.UNREVOKED or scope.release.keeps_epoch
     return {
         "member": True,

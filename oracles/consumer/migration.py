@@ -52,23 +52,14 @@ from groupcheck.oracles.kafka.memory import ClassicMemory, ConsumerMemory, Memor
 from groupcheck.oracles.kafka.schedule import Step
 
 SESSION_MS = 10_000
-VERSIONS = ("4.2.0", "4.3.0", "4.3.1", "4.4.0")
-# What only static members, or groups of a bounded size, bring about: no family has them.
-ELSEWHERE = frozenset(
-    f"{rule.name}:{label}"
-    for rule, labels in (
-        (join_group, ("converts", "full", "replaced", "unknown")),
-        (conversions.upgrade_group, ("full",)),
-    )
-    for label in labels
-)
+VERSIONS = ("4.1.1", "4.2.0", "4.3.0", "4.3.1", "4.4.0")
+# No consumer group is larger than it may be, and so is no classic group that was one.
+ELSEWHERE = frozenset({f"{conversions.upgrade_group.name}:full"})
 READINGS: Mapping[str, Any] = dict.fromkeys(
     ("k3", "k14", "k15", "k19", "k20", "k21", "k22", "kafka_20641"), AS_KAFKA
 )
 PHASES = {Phase.PREPARING: "PreparingRebalance", Phase.STABLE: "Stable"}
 TIMERS = (*OF_TIMERS, *MORE)
-# Static members are left out: what one of them leaves behind for its successor of the other
-# protocol (timers, who is away, whether the group converts) is not modelled as Kafka does it.
 EVERY = (
     *(
         Family(
@@ -81,6 +72,11 @@ EVERY = (
     ),
     Family("two partitions", {"members": 2, "partitions": 2}, TIMERS, FIRST // 3),
     Family("three members", {"members": 3, "partitions": 1}, (), FIRST // 3),
+    Family("static member", {"members": 2, "partitions": 1, "static_members": 1}, TIMERS, FIRST),
+    Family("static members", {"members": 2, "partitions": 2, "static_members": 2}, TIMERS, FIRST),
+    Family(
+        "full group", {"members": 2, "partitions": 1, "static_members": 2, "max_size": 1}, TIMERS
+    ),
 )
 
 
@@ -214,7 +210,7 @@ class MigrationRows(ConsumerRows):
 
     def _classic(self, request: Request, me: int, known: Known) -> Command:
         instance, scope = self._instance(me), self.scope
-        generation = max(known.epoch, 1) + (AHEAD if request.tag == Tag.AHEAD else 0)
+        generation = known.epoch + (AHEAD if request.tag == Tag.AHEAD else 0)
         if request.kind == Kind.JOIN_GROUP:
             return JoinGroup(
                 member="" if request.other else known.id,

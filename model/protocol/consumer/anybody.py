@@ -61,8 +61,12 @@ def _beats(seat: Seat | None, scope: ConsumerScope) -> Iterator[Request]:
     if seat is None:
         yield Request(Kind.BEAT)
         return
-    known = seat.previous == Previous.OLDER and not seat.parked
-    for tag in (Tag.CURRENT, Tag.PREVIOUS) if known else (Tag.CURRENT,):
+    tags: tuple[Tag, ...] = (Tag.CURRENT,)
+    if seat.previous == Previous.NEW:  # a heartbeat with epoch 0 is a first one
+        tags = ()
+    elif seat.previous == Previous.OLDER and not seat.parked:
+        tags = (Tag.CURRENT, Tag.PREVIOUS)
+    for tag in tags:
         for owned in (None, *range(scope.everything + 1)):
             for topics, pattern in ((None, None), *_subscriptions(seat, scope)):
                 yield Request(Kind.BEAT, tag, owned, subscribed=topics, pattern=pattern)

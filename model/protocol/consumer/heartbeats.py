@@ -67,6 +67,15 @@ def _answered(link: Link, answer: Answer, scope: ConsumerScope) -> Link:
     return answered(link, answer, explicit=scope.wire == "explicit")
 
 
+def full(core: Core, seat: Seat | None, link: Link, scope: ConsumerScope) -> bool:
+    """Is there no room for who asks (throwIfConsumerGroupIsFull)?"""
+    assert link.request is not None
+    if scope.max_size is None or core.members < scope.max_size:
+        return False
+    succeeds = link.static and scope.release.admits_successor
+    return seat is None or (link.request.other and not succeeds)
+
+
 def refused(core: Core, seat: Seat | None, link: Link, scope: ConsumerScope) -> str:
     """Why a heartbeat with epoch >= 0 is refused; empty: it is accepted."""
     request = link.request
@@ -76,11 +85,8 @@ def refused(core: Core, seat: Seat | None, link: Link, scope: ConsumerScope) -> 
         return "unsupported"
     if not core.exists and not joins:
         return "absent"
-    if scope.max_size is not None and core.members >= scope.max_size:
-        succeeds = seat is not None and link.static and scope.release.admits_successor
-        stored = seat is not None and not request.other
-        if not stored and not succeeds:
-            return "full"
+    if full(core, seat, link, scope):
+        return "full"
     if not joins and seat is None:
         return "unknown"
     if seat is None:
@@ -93,10 +99,13 @@ def refused(core: Core, seat: Seat | None, link: Link, scope: ConsumerScope) -> 
     return "stale" if _stale(seat, request, scope) else ""
 
 
-def replaced(seat: Seat) -> Seat:
-    """The record of a static member that takes the place of another one (replaceMember)."""
+def replaced(seat: Seat, request: Request) -> Seat:
+    """The record of a static member that takes the place of another one (replaceMember). Timers of
+    the former member id find nothing to do, but the successor may have the same id.
+    """
     began = evolve(seat, parked=False, previous=Previous.NEW, session=True, rebalance=Timer.OFF)
-    return evolve(began, current=False, join=False, sync=False) if seat.classic else began
+    began = evolve(began, current=False) if seat.classic else began
+    return evolve(began, join=False, sync=False) if request.other else began
 
 
 def _stale(seat: Seat, request: Request, scope: ConsumerScope) -> bool:
@@ -143,7 +152,7 @@ def consumer_heartbeat(
     elif request.kind == Kind.BEAT:
         label = "accepted"
     elif seat.parked or (link.static and seat.classic):
-        label, wrote, seat = "replaced", True, replaced(seat)
+        label, wrote, seat = "replaced", True, replaced(seat, request)
     else:
         label = "rejoined"
     core, after = noted(evolve(core, pending=pending, stale=False), seat, request, scope)

@@ -27,12 +27,15 @@ class State(IntEnum):
 class Previous(IntEnum):
     """What a member's previous epoch is."""
 
-    # The member is new, and so is its epoch: both are 0. Only inside a step.
+    # The member is new, and so is its epoch: both are 0. That ends within the step, except where a
+    # static member comes back with the classic protocol, and has to give something up first.
     NEW = 0
     ZERO = 1
     # That of the record itself.
     SAME = 2
     OLDER = 3
+    # -2: it came back with the classic protocol, and with the member id that was away.
+    AWAY = 4
 
 
 class Phase(IntEnum):

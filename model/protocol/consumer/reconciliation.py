@@ -68,8 +68,10 @@ def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
 
 def _stamped(written: Seat, before: Seat, *, moved: bool) -> Seat:
     """The previous epoch of a record that is written (updateMemberEpoch)."""
-    if not moved:
-        previous = Previous.SAME
+    if before.parked:
+        previous = Previous.AWAY
+    elif not moved:
+        previous = Previous.NEW if before.previous == Previous.NEW else Previous.SAME
     elif before.previous == Previous.NEW:
         previous = Previous.ZERO
     else:

@@ -19,7 +19,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.consumer.heartbeats import replaced
+from groupcheck.model.protocol.consumer.heartbeats import full, replaced
 from groupcheck.model.protocol.consumer.memory import (
     Collect,
     Convert,
@@ -78,8 +78,7 @@ def join_group(
     if scope.release.keeps_classic_out and scope.policy == "disabled":
         yield "disabled", core, seat, done(link, INCONSISTENT_GROUP_PROTOCOL)
         return
-    stored = seat is not None and not request.other
-    if scope.max_size is not None and core.members >= scope.max_size and not stored:
+    if full(core, seat, link, scope):
         yield "full", core, seat, done(link, GROUP_MAX_SIZE_REACHED)
         return
     if link.static and not request.other and seat is None:
@@ -87,13 +86,13 @@ def join_group(
         return
     before = seat or Seat()
     changes = bumps(before, request, core, scope)
-    others = core.classics - before.classic == core.members - 1
-    converts = link.static and seat is not None and others and scope.downgrades
+    last = core.classics == core.members - 1 and not before.classic
+    converts = link.static and seat is not None and last and scope.downgrades
     core = evolve(core, pending=core.pending or changes)
     if seat is None:
         label, core = "added", evolve(core, members=core.members + 1)
     elif request.other:
-        label, before = "replaced", replaced(evolve(before, classic=True))
+        label, before = "replaced", replaced(evolve(before, classic=True), request)
     else:
         label = "joined"
     core, after = noted(core, before, request, scope)
@@ -126,9 +125,9 @@ def sync_group(
     """A classic member asks for what is assigned to it."""
     request = link.request
     assert request is not None
-    if seat is None or not seat.classic or seat.parked:
+    if seat is None or not seat.classic:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
-    elif request.tag == Tag.AHEAD:
+    elif seat.parked or request.tag == Tag.AHEAD:
         yield "illegal_generation", core, seat, done(link, ILLEGAL_GENERATION)
     elif behind(core, seat, scope) and seat.state != State.UNREVOKED:
         yield "rebalancing", core, evolve(seat, join=True), done(link, REBALANCE_IN_PROGRESS)
@@ -150,9 +149,9 @@ def classic_heartbeat(
     """A classic member says that it lives, and hears whether it has to join again."""
     request = link.request
     assert request is not None
-    if seat is None or not seat.classic or seat.parked:
+    if seat is None or not seat.classic:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
-    elif request.tag == Tag.AHEAD:
+    elif seat.parked or request.tag == Tag.AHEAD:
         yield "illegal_generation", core, seat, done(link, ILLEGAL_GENERATION)
     else:
         seat = evolve(seat, session=True, short=True)

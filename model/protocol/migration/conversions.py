@@ -10,6 +10,7 @@ from typing import Any
 
 from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.codes import GROUP_ID_NOT_FOUND
+from groupcheck.model.protocol.consumer.heartbeats import REFUSED, refused
 from groupcheck.model.protocol.consumer.memory import (
     END,
     GHOSTS,
@@ -28,7 +29,7 @@ from groupcheck.model.protocol.consumer.memory import (
 from groupcheck.model.protocol.consumer.messages import Kind, Link
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.migration.classic_requests import done, downgraded
+from groupcheck.model.protocol.migration.classic_requests import Handled, done, downgraded
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 Values = dict[str, Any]
@@ -37,23 +38,28 @@ Values = dict[str, Any]
 @urgent(
     "disabled",
     "full",
+    "refused",
     "upgraded",
     when=lambda link: (
         link.request is not None and not link.accepted and link.request.kind == Kind.JOIN
     ),
 )
 def upgrade_group(
-    core: Core, link: Link, scope: MigrationScope
-) -> Iterator[tuple[str, Core, Link]]:
-    """A first heartbeat to a classic group (validateOnlineUpgrade)."""
+    core: Core, seat: Seat | None, link: Link, scope: MigrationScope
+) -> Iterator[Handled]:
+    """A first heartbeat to a classic group (validateOnlineUpgrade). Where the heartbeat is refused
+    afterwards, the group stays a classic one, whose JoinGroups have been answered.
+    """
     if core.phase is None or core.errand is not None:
         return
     if not scope.upgrades:
-        yield "disabled", core, done(link, GROUP_ID_NOT_FOUND)
+        yield "disabled", core, seat, done(link, GROUP_ID_NOT_FOUND)
     elif scope.max_size is not None and core.members > scope.max_size:
-        yield "full", core, done(link, GROUP_ID_NOT_FOUND)
+        yield "full", core, seat, done(link, GROUP_ID_NOT_FOUND)
+    elif why := refused(core, seat, link, scope):
+        yield "refused", evolve(core, errand=Convert(core.phase)), seat, done(link, REFUSED[why])
     else:
-        yield "upgraded", evolve(core, phase=None, exists=True, errand=Convert()), link
+        yield "upgraded", evolve(core, phase=None, exists=True, errand=Convert()), seat, link
 
 
 def converted(seat: Seat, to: Phase | None) -> Seat:
@@ -63,6 +69,8 @@ def converted(seat: Seat, to: Phase | None) -> Seat:
     assigned = seat.assigned if to is None else seat.target
     return evolve(
         seat,
+        parked=False,
+        resumes=False,
         current=True,
         state=State.STABLE,
         previous=Previous.SAME,
@@ -152,7 +160,14 @@ def told(before: Values, label: str, after: Values, scope: Any) -> Values:
         return {**after, "seat": evolve(seat, short=False)}
     link = evolve(after["link"], answer=evolve(after["link"].answer, assigned=None))
     kept = before["seat"].rebalance
-    seat = evolve(seat, rebalance=kept, join=False, sync=True, session=True, short=True)
+    # A static member that is away comes back with an epoch; while it has to revoke, it keeps -2.
+    away = seat.parked and seat.state == State.UNREVOKED
+    # It has no timer for what it has to revoke; one of before means the epoch that it had.
+    if kept == Timer.ON and label == "advanced":
+        kept = Timer.STALE
+    seat = evolve(
+        seat, parked=away, rebalance=kept, join=False, sync=True, session=True, short=True
+    )
     return {**after, "seat": seat, "link": link}
 
 

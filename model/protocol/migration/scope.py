@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import ScopeError
 from groupcheck.model.protocol.bounds import bound, one_of
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, FAULTS, MENDED, ConsumerScope
 
@@ -59,16 +58,6 @@ class MigrationScope(ConsumerScope):
         "after a fail-over a classic member has the session timeout of consumer groups, not its"
         " own."
     )
-
-    def __attrs_post_init__(self) -> None:
-        # Static members that change the protocol do otherwise in Kafka than in these rules.
-        if self.static_members:
-            raise ScopeError(
-                "members of a group that migrates have no group.instance.id here",
-                where="scope",
-                do="leave static_members at 0",
-            )
-        ConsumerScope.__attrs_post_init__(self)
 
     @property
     def upgrades(self) -> bool:
