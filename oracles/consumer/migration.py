@@ -167,6 +167,7 @@ class MigrationRows(ConsumerRows):
 
     def _wrote(self, before: State, after: State, fired: tuple[str, ...]) -> bool:
         joined = any(name.startswith(f"{join_group.name}:") for name in fired)
+        joined = joined or conversions.complete_round.name in fired
         return not joined and super()._wrote(before, after, fired)
 
     def commands(self, row: ConsumerRow, known: list[Known]) -> tuple[Command, ...]:
@@ -240,8 +241,10 @@ class MigrationRows(ConsumerRows):
         known = _followed(known, memory)
         kept = {k: v for k, v in facts.items() if k in ("error", "epoch", "assignment")}
         # The record of a classic member has its subscription as bytes, which name what it owns, so
-        # nearly each JoinGroup writes one: that is not compared.
+        # nearly each JoinGroup writes one: that is not compared. A round is written with the leader's
+        # SyncGroup, which need not be the last one.
         joins = row.request is not None and row.request.kind == Kind.JOIN_GROUP
+        joins = joins or row.title == conversions.complete_round.name
         kept["records written"] = not joins and facts["records written"]
         return tuple(known), {**kept, **_memory_of_kafka(memory, known, self.scope, last.now_ms)}
 
