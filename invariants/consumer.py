@@ -88,8 +88,8 @@ def partition_of_ghost_is_kept(
     broken="a member has a partition that counts as free",
 )
 def owned_is_not_free(core: Core, a: Annotated[int, "on_record[i]"]) -> bool:
-    """What a member has does not count as free."""
-    return not a & ~core.held
+    """What a member of a consumer group has does not count as free."""
+    return core.phase is not None or not a & ~core.held
 
 
 @invariant(
@@ -179,7 +179,8 @@ def revocation_is_watched(seat: Seat | None) -> bool:
     """
     if seat is None or seat.parked or seat.state != State.UNREVOKED:
         return True
-    return seat.rebalance == Timer.ON
+    # A classic member is told to join again by each heartbeat, and has a timer for that.
+    return seat.classic or seat.rebalance == Timer.ON
 
 
 @invariant(

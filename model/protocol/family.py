@@ -47,6 +47,8 @@ JAVA_MEMBERS = Family("Java's members of a consumer group", base="consumer")
 CONSUMER_OFFSETS = Family("offsets of a consumer group", base="consumer")
 # Its members commit what they consume.
 COMMITTING_MEMBERS = Family("members of a consumer group that commit", base="consumer")
+# It becomes a classic group, and back.
+MIGRATION = Family("group that migrates", base="migration")
 # KIP-932: members that share partitions, and a coordinator that plans.
 SHARE = Family("share group", base="share")
 # What becomes of the records of a partition that members share.

@@ -56,7 +56,8 @@ VERSIONS = ("4.1.1", "4.2.0", "4.3.0", "4.3.1", "4.4.0")
 # No consumer group is larger than it may be, and so is no classic group that was one.
 ELSEWHERE = frozenset({f"{conversions.upgrade_group.name}:full"})
 READINGS: Mapping[str, Any] = dict.fromkeys(
-    ("k3", "k14", "k15", "k19", "k20", "k21", "k22", "kafka_20641"), AS_KAFKA
+    ("k3", "k13", "k14", "k15", "k19", "k20", "k21", "k22", "k29", "k30", "k31", "kafka_20641"),
+    AS_KAFKA,
 )
 PHASES = {Phase.PREPARING: "PreparingRebalance", Phase.STABLE: "Stable"}
 TIMERS = (*OF_TIMERS, *MORE)
@@ -98,7 +99,9 @@ def spec_of(family: Family, kafka: str, bug: Mutation | None = None) -> Spec:
     if bug is not None:
         raise UserError(f"{bug.id} is no bug of migration", where="--mutation", do="leave it out")
     faults = dict.fromkeys(family.faults, ANY)
-    return spec(MigrationScope(kafka=kafka, faults=faults, **READINGS, **family.fields))
+    return spec(
+        MigrationScope(requests="anybody", kafka=kafka, faults=faults, **READINGS, **family.fields)
+    )
 
 
 def compare(

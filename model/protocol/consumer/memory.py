@@ -43,6 +43,8 @@ class Phase(IntEnum):
 
     PREPARING = 0
     STABLE = 1
+    # Preparing its first round, before which it has chosen no protocol. Only with members.
+    FIRST = 2
 
 
 class Timer(IntEnum):
@@ -89,6 +91,8 @@ class Convert(Errand):
     phase: Phase | None = None
     # What the members that were visited have.
     held: int = 0
+    # A round of a classic group is over, so its members' generation is the new one.
+    round: bool = False
 
 
 @frozen
@@ -168,12 +172,14 @@ class Seat:
     session: bool = True
     rebalance: Timer = Timer.OFF
     # Only with migration: it uses the classic protocol; its join timer and its sync timer are
-    # armed; its session timer has its own session timeout; its JoinGroup is parked.
+    # armed; its session timer has its own session timeout; its JoinGroup is parked; what its last
+    # JoinGroup to a classic group said that it owns.
     classic: bool = False
     join: bool = False
     sync: bool = False
     short: bool = False
     waits: bool = False
+    claims: int = 0
     # Inside a step: its request asks for a target, and its append will fail.
     asks: bool = False
     # Inside a step: nobody has resolved its regular expression yet.

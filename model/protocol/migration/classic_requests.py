@@ -29,8 +29,9 @@ from groupcheck.model.protocol.consumer.memory import (
     State,
     without,
 )
-from groupcheck.model.protocol.consumer.messages import Answer, Kind, Link, Tag, answered
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA
+from groupcheck.model.protocol.consumer.messages import Answer, Kind, Link, Tag, answered, gone
+from groupcheck.model.protocol.consumer.reconciliation import reconciled
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED
 from groupcheck.model.protocol.consumer.subscriptions import bumps, noted
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
@@ -78,6 +79,9 @@ def join_group(
     if scope.release.keeps_classic_out and scope.policy == "disabled":
         yield "disabled", core, seat, done(link, INCONSISTENT_GROUP_PROTOCOL)
         return
+    if seat is None and not link.static and request.owned and scope.k31 == MENDED:
+        yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
+        return
     if full(core, seat, link, scope):
         yield "full", core, seat, done(link, GROUP_MAX_SIZE_REACHED)
         return
@@ -102,6 +106,9 @@ def join_group(
         release = scope.release
         stale = core.pending if release.notices_old_targets else changes
         rebalances = stale and release.rebalances_successor
+        if not rebalances:
+            after = reconciled(after, request.owned, core.held, bool(changes), release)
+            rebalances = scope.k29 == MENDED
         core = downgraded(core, Phase.PREPARING if rebalances else Phase.STABLE, scope)
         yield "converts", core, after, done(link)
         return
@@ -127,7 +134,7 @@ def sync_group(
     assert request is not None
     if seat is None or not seat.classic:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
-    elif seat.parked or request.tag == Tag.AHEAD:
+    elif seat.parked or request.tag != Tag.CURRENT:
         yield "illegal_generation", core, seat, done(link, ILLEGAL_GENERATION)
     elif behind(core, seat, scope) and seat.state != State.UNREVOKED:
         yield "rebalancing", core, evolve(seat, join=True), done(link, REBALANCE_IN_PROGRESS)
@@ -151,7 +158,7 @@ def classic_heartbeat(
     assert request is not None
     if seat is None or not seat.classic:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
-    elif seat.parked or request.tag == Tag.AHEAD:
+    elif seat.parked or request.tag != Tag.CURRENT:
         yield "illegal_generation", core, seat, done(link, ILLEGAL_GENERATION)
     else:
         seat = evolve(seat, session=True, short=True)
@@ -176,7 +183,7 @@ def leave_group(
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
     else:
         core = without(core, seat, settles=scope.release.settles_empty)
-        yield "left", downgraded(core, Phase.PREPARING, scope), None, done(link)
+        yield "left", downgraded(core, Phase.PREPARING, scope), None, gone(done(link))
 
 
 CLASSIC_RULES = (join_group, sync_group, classic_heartbeat, leave_group)

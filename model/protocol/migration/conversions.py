@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.model.engine import evolve, rule, urgent
-from groupcheck.model.protocol.codes import GROUP_ID_NOT_FOUND
+from groupcheck.model.protocol.codes import GROUP_ID_NOT_FOUND, UNKNOWN_SERVER_ERROR
 from groupcheck.model.protocol.consumer.heartbeats import REFUSED, refused
 from groupcheck.model.protocol.consumer.memory import (
     END,
@@ -24,10 +24,11 @@ from groupcheck.model.protocol.consumer.memory import (
     State,
     Timer,
     Walk,
+    order,
     without,
 )
-from groupcheck.model.protocol.consumer.messages import Kind, Link
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Tag, gone
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.migration.classic_requests import Handled, done, downgraded
 from groupcheck.model.protocol.migration.scope import MigrationScope
@@ -38,6 +39,7 @@ Values = dict[str, Any]
 @urgent(
     "disabled",
     "full",
+    "broken",
     "refused",
     "upgraded",
     when=lambda link: (
@@ -56,52 +58,91 @@ def upgrade_group(
         yield "disabled", core, seat, done(link, GROUP_ID_NOT_FOUND)
     elif scope.max_size is not None and core.members > scope.max_size:
         yield "full", core, seat, done(link, GROUP_ID_NOT_FOUND)
+    elif core.phase == Phase.FIRST and scope.k13 == AS_KAFKA:
+        stays = evolve(core, errand=Convert(core.phase))
+        yield "broken", stays, seat, done(link, UNKNOWN_SERVER_ERROR)
     elif why := refused(core, seat, link, scope):
         yield "refused", evolve(core, errand=Convert(core.phase)), seat, done(link, REFUSED[why])
     else:
         yield "upgraded", evolve(core, phase=None, exists=True, errand=Convert()), seat, link
 
 
-def converted(seat: Seat, to: Phase | None) -> Seat:
-    """A member in the group of the other kind. Its former timers run on: that of a SyncGroup that
-    a downgrade has overtaken still removes the member once the group has been upgraded again.
+def converted(seat: Seat, errand: Convert, claimed: int, scope: MigrationScope) -> Seat:
+    """A member in the group of the other kind, or of the next generation. Its former timers run on:
+    that of a SyncGroup that a downgrade has overtaken still removes the member once the group has
+    been upgraded again.
+
+    `claimed`: what any member of a classic group says that it owns. A leader gives nobody what
+    another member owns; to revoke that is left to its owner.
     """
-    assigned = seat.assigned if to is None else seat.target
+    with_members = scope.requests == "members"
+    assigned = target = seat.assigned if errand.phase is None else seat.target
+    of_others = claimed & ~seat.claims
+    state, claims, revoking = State.STABLE, 0, 0
+    if errand.round and with_members:
+        assigned = target = target & ~of_others
+        claims = seat.claims
+    elif errand.phase is None and scope.k30 == MENDED:
+        assigned &= ~of_others
+        revoking = seat.claims & ~assigned
+        state = State.STABLE if assigned == target else State.UNRELEASED
+        state = State.UNREVOKED if revoking else state
+    elif scope.k30 == MENDED:
+        claims = seat.owned
     return evolve(
         seat,
         parked=False,
         resumes=False,
         current=True,
-        state=State.STABLE,
+        state=state,
         previous=Previous.SAME,
         assigned=assigned,
-        target=assigned,
-        revoking=0,
+        target=target,
+        revoking=revoking,
+        fresh=0,
         session=True,
         rebalance=Timer.OFF if seat.rebalance == Timer.OFF else Timer.STALE,
         classic=True,
         short=True,
-        waits=False,
+        waits=seat.waits and errand.round and with_members,
+        claims=claims,
     )
+
+
+def _held(seat: Seat, errand: Convert) -> int:
+    """What counts as held: in a consumer group what it has, in a classic one what it claims."""
+    return errand.held | (seat.owned if errand.phase is None else seat.claims)
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Convert))
 def convert_member(
-    walk: Walk, seat: Seat | None, scope: MigrationScope
-) -> Iterator[tuple[Walk, Seat | None]]:
-    """A member is converted."""
+    walk: Walk, core: Core, seat: Seat | None, link: Link, scope: MigrationScope
+) -> Iterator[tuple[Walk, Core, Seat | None, Link]]:
+    """A member is converted. The generation of a classic group is the epoch of the group, which
+    members that are behind do not have.
+    """
     errand = walk.errand
     assert isinstance(errand, Convert)
     if seat is not None:
-        seat = converted(seat, errand.phase)
-        errand = evolve(errand, held=errand.held | seat.assigned)
-    yield walk.passed(errand, scope.members), seat
+        behind = core.pending or not seat.current
+        if errand.phase is not None and behind and link.tag == Tag.CURRENT:
+            link = evolve(link, tag=Tag.PREVIOUS)
+        seat = converted(seat, errand, core.held, scope)
+        errand = evolve(errand, held=_held(seat, errand))
+    yield walk.passed(errand, scope.members), core, seat, link
 
 
 @urgent(when=lambda walk: walk.at == GHOSTS and isinstance(walk.errand, Convert))
-def convert_end(walk: Walk) -> Iterator[Walk]:
-    """All members are converted."""
-    yield Walk(END, walk.errand)
+def convert_end(
+    walk: Walk, core: Core, ghosts: tuple[Seat, ...], scope: MigrationScope
+) -> Iterator[tuple[Walk, Core, tuple[Seat, ...]]]:
+    """All members are converted, those last whose processes are gone."""
+    errand = walk.errand
+    assert isinstance(errand, Convert)
+    after = [evolve(converted(g, errand, core.held, scope), waits=False) for g in ghosts]
+    for ghost in after:
+        errand = evolve(errand, held=_held(ghost, errand))
+    yield Walk(END, errand), core, order(after)
 
 
 @urgent(when=lambda walk: walk.at == END and isinstance(walk.errand, Convert))
@@ -131,7 +172,7 @@ def round_ends(before: Values, label: str, after: Values, scope: Any) -> Values:
     core = after["core"]
     if core.phase is None:
         return after
-    return {**after, "core": evolve(core, errand=Convert(Phase.STABLE))}
+    return {**after, "core": evolve(core, errand=Convert(Phase.STABLE, round=True))}
 
 
 def removed(before: Values, label: str, after: Values, scope: Any) -> Values:
@@ -158,7 +199,9 @@ def told(before: Values, label: str, after: Values, scope: Any) -> Values:
     request, seat = before["link"].request, after["seat"]
     if request.kind != Kind.JOIN_GROUP:
         return {**after, "seat": evolve(seat, short=False)}
-    link = evolve(after["link"], answer=evolve(after["link"].answer, assigned=None))
+    link = after["link"]
+    if link.answer is not None:
+        link = evolve(link, answer=evolve(link.answer, assigned=None))
     kept = before["seat"].rebalance
     # A static member that is away comes back with an epoch; while it has to revoke, it keeps -2.
     away = seat.parked and seat.state == State.UNREVOKED
@@ -202,7 +245,7 @@ def join_timeout(
 ) -> Iterator[Expired]:
     """A classic member has been told to join again, and does not."""
     if core.phase is None and seat is not None and seat.join:
-        yield *_expired(core, seat, scope), link, budget.spend("join_timeout")
+        yield *_expired(core, seat, scope), gone(link), budget.spend("join_timeout")
 
 
 @rule(when=lambda budget: budget.allows("sync_timeout"))
@@ -211,7 +254,7 @@ def sync_timeout(
 ) -> Iterator[Expired]:
     """A classic member has joined, and sends no SyncGroup."""
     if core.phase is None and seat is not None and seat.sync:
-        yield *_expired(core, seat, scope), link, budget.spend("sync_timeout")
+        yield *_expired(core, seat, scope), gone(link), budget.spend("sync_timeout")
 
 
 def _expired(core: Core, seat: Seat, scope: MigrationScope) -> tuple[Core, None]:

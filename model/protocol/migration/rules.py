@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import attrs
 
-from groupcheck.model.engine import Spec
+from groupcheck.model.engine import Spec, array
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.consumer import anybody, heartbeats, targets, timers
+from groupcheck.model.protocol.consumer import (
+    anybody,
+    client,
+    client_faults,
+    heartbeats,
+    targets,
+    timers,
+)
+from groupcheck.model.protocol.consumer.client import Client
 from groupcheck.model.protocol.consumer.rules import COORDINATOR as OF_CONSUMER
 from groupcheck.model.protocol.consumer.rules import spec as consumer_spec
-from groupcheck.model.protocol.migration import conversions
+from groupcheck.model.protocol.migration import classic_group, classic_member, conversions
 from groupcheck.model.protocol.migration.anybody import anybody_asks
+from groupcheck.model.protocol.migration.classic_member import ClassicMember
 from groupcheck.model.protocol.migration.classic_requests import CLASSIC_RULES
 from groupcheck.model.protocol.migration.scope import MigrationScope
 from groupcheck.model.protocol.transform import (
@@ -22,6 +31,7 @@ from groupcheck.model.protocol.transform import (
     without,
 )
 
+# What is executed on Kafka's own code, row by row.
 ADDED = (
     conversions.upgrade_group,
     conversions.convert_member,
@@ -31,14 +41,26 @@ ADDED = (
     conversions.sync_timeout,
     *CLASSIC_RULES,
 )
-COORDINATOR = OF_CONSUMER | {rule.name for rule in ADDED}
-# Nobody has processes, there is no interval, and all topics are there.
-GONE = (
-    anybody.anybody_sends,
+COORDINATOR = OF_CONSUMER | {
+    rule.name for rule in (*ADDED, *classic_group.HANDLERS, *classic_group.TIMERS)
+}
+# There is no interval, and all topics are there.
+GONE = (timers.interval_passes, timers.add_partition, heartbeats.resolve_pattern)
+# Nobody has processes.
+GONE_WITH_MEMBERS = (anybody.anybody_sends, timers.ghost_expires)
+# What members do that is left out here, and what they do otherwise.
+NOT_DONE = (
     timers.ghost_expires,
-    timers.interval_passes,
-    timers.add_partition,
-    heartbeats.resolve_pattern,
+    *client.WIRE_RULES,
+    client.callback_returns,
+    client.hear_answer,
+    client_faults.fail_append,
+    client_faults.delay_heartbeat,
+    client_faults.late_heartbeat,
+    client_faults.change_subscription,
+    client_faults.close_consumer,
+    client_faults.poll_timeout,
+    client_faults.poll_again,
 )
 
 
@@ -58,15 +80,37 @@ def spec(scope: MigrationScope) -> Spec:
     base = rebuilt(base, changed)
     base = inserted(base, own(base, targets.read_member), *ADDED[1:4])
     base = inserted(base, own(base, heartbeats.consumer_heartbeat), ADDED[0], *CLASSIC_RULES)
-    ordinary = (
+    base = inserted(
+        base,
+        own(base, timers.move_coordinator),
         conversions.join_timeout,
         conversions.sync_timeout,
-        conversions.complete_round,
-        conversions.park_join,
-        anybody_asks,
     )
-    base = inserted(base, own(base, anybody.nobody_hears), *ordinary)
-    return attrs.evolve(base, name="online_migration")
+    base = _with_anybody(base) if scope.requests == "anybody" else _with_members(base, scope)
+    return attrs.evolve(base, name="migration")
+
+
+def _with_anybody(base: Spec) -> Spec:
+    base = without(base, *GONE_WITH_MEMBERS)
+    asked = (conversions.complete_round, conversions.park_join, anybody_asks)
+    return inserted(base, own(base, anybody.nobody_hears), *asked)
+
+
+def _with_members(base: Spec, scope: MigrationScope) -> Spec:
+    first = own(base, client.hear_answer)
+    base = inserted(
+        base,
+        first,
+        *classic_group.TIMERS,
+        *classic_member.MEMBER_RULES,
+        classic_member.hear_either,
+        classic_member.answer_parked_join,
+        classic_member.join_is_cut_off,
+        *classic_group.HANDLERS,
+    )
+    process = Client() if scope.restarts == "downgrade" else ClassicMember()
+    slots = {"client": array(scope.members, process, of=Client | ClassicMember)}
+    return rebuilt(without(base, *NOT_DONE), **slots)
 
 
 def _timeout(base: Spec, rule: Rule) -> Rule:
