@@ -23,8 +23,8 @@ OUT = (Member.JOINING, Member.FENCED, Member.STALE)
 
 @view(of=CONSUMER)
 def arrived(core: Core, seat: Seat | None, client: Client) -> bool:
-    """Has a process its target, or has it failed for good?"""
-    if client.state == Member.FATAL:
+    """Has a process its target, or does it not come back?"""
+    if client.state in (Member.FATAL, Member.ENDED):
         return True
     settled = seat is not None and seat.current and seat.state == State.STABLE
     has = seat is not None and client.done and client.holds == seat.assigned

@@ -114,22 +114,24 @@ def conversion_keeps_members(before: Any, after: Any) -> bool:
     return not kept or after.seat.target == before.seat.assigned
 
 
-@goal(of=MIGRATION)
-def group_is_upgraded(core: Core, client: Annotated[Any, "client[:]"]) -> bool:
-    """All members use the new protocol, and have their partitions."""
-    done = core.exists and not core.classics and core.members == len(client)
-    return done and all(not is_classic(c) and c.state == Member.STABLE for c in client)
+@goal("all i", of=MIGRATION)
+def group_is_upgraded(core: Core, client: Process, scope: MigrationScope) -> bool:
+    """All processes are members that use the new protocol, and have their partitions."""
+    done = core.exists and not core.classics and core.members == scope.members
+    return done and not is_classic(client) and client.state == Member.STABLE
+
+
+@goal("all i", of=MIGRATION)
+def group_is_downgraded(core: Core, client: Process, scope: MigrationScope) -> bool:
+    """All processes are members that use the classic protocol, and have their partitions."""
+    done = core.phase == Phase.STABLE and core.members == scope.members
+    return done and is_classic(client) and client.state == Member.STABLE
 
 
 @goal(of=MIGRATION)
-def group_is_downgraded(core: Core, client: Annotated[Any, "client[:]"]) -> bool:
-    """All members use the classic protocol, and have their partitions."""
-    done = core.phase == Phase.STABLE and core.members == len(client)
-    return done and all(is_classic(c) and c.state == Member.STABLE for c in client)
-
-
-@goal(of=MIGRATION)
-def both_protocols_share_the_group(core: Core, client: Annotated[Any, "client[:]"]) -> bool:
-    """Members of both protocols are in one group, and each has a partition."""
-    kinds = {is_classic(c) for c in client if c.state == Member.STABLE and c.holds}
-    return core.exists and len(kinds) == 2
+def both_protocols_share_the_group(
+    core: Core, a: Annotated[Process, "client[i]"], b: Annotated[Process, "client[j]"]
+) -> bool:
+    """A member of each protocol is in the group, and has a partition."""
+    have = a.holds and b.holds and a.state == b.state == Member.STABLE
+    return core.exists and bool(have) and is_classic(a) and not is_classic(b)

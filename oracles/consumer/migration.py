@@ -53,8 +53,9 @@ from groupcheck.oracles.kafka.schedule import Step
 
 SESSION_MS = 10_000
 VERSIONS = ("4.1.1", "4.2.0", "4.3.0", "4.3.1", "4.4.0")
-# No consumer group is larger than it may be, and so is no classic group that was one.
-ELSEWHERE = frozenset({f"{conversions.upgrade_group.name}:full"})
+# No consumer group is larger than it may be, and so is no classic group that was one; and one that
+# was one is beyond its first round.
+ELSEWHERE = frozenset(f"{conversions.upgrade_group.name}:{label}" for label in ("full", "broken"))
 READINGS: Mapping[str, Any] = dict.fromkeys(
     ("k3", "k13", "k14", "k15", "k19", "k20", "k21", "k22", "k29", "k30", "k31", "kafka_20641"),
     AS_KAFKA,
@@ -244,8 +245,8 @@ class MigrationRows(ConsumerRows):
         known = _followed(known, memory)
         kept = {k: v for k, v in facts.items() if k in ("error", "epoch", "assignment")}
         # The record of a classic member has its subscription as bytes, which name what it owns, so
-        # nearly each JoinGroup writes one: that is not compared. A round is written with the leader's
-        # SyncGroup, which need not be the last one.
+        # nearly each JoinGroup writes one: that is not compared. A round is written with the
+        # SyncGroup of the leader, which need not be the last one.
         joins = row.request is not None and row.request.kind == Kind.JOIN_GROUP
         joins = joins or row.title == conversions.complete_round.name
         kept["records written"] = not joins and facts["records written"]

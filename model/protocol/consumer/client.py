@@ -24,7 +24,8 @@ from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 
 class Member(Enum):
     """The states of Java's member (MemberState), without LEAVING, which lasts no step; a simple
-    member is never FENCED or PREPARE_LEAVING.
+    member is never FENCED or PREPARE_LEAVING. ENDED is none of Java's: the process does not come
+    back.
     """
 
     UNSUBSCRIBED = "unsubscribed"
@@ -36,6 +37,7 @@ class Member(Enum):
     FENCED = "fenced"
     STALE = "stale"
     FATAL = "fatal"
+    ENDED = "ended"
 
 
 BEATS = (Member.JOINING, Member.STABLE, Member.RECONCILING, Member.ACKNOWLEDGING)

@@ -44,10 +44,13 @@ JAVA = (
 ANYBODY = (*BY_THEMSELVES, anybody_sends, nobody_hears, *INSIDE)
 
 
+GONE = (Member.FATAL, Member.ENDED)
+
+
 @end
 def at_rest(core: Core, seat: Seat | None, client: Client) -> bool:
-    """The group is at its target, and so is each member; or a process has failed for good."""
-    if client.state == Member.FATAL:
+    """The group is at its target, and so is each member; or a process does not come back."""
+    if client.state in GONE:
         return True
     settled = seat is not None and seat.current and seat.state == State.STABLE
     return not core.pending and settled and client.state == Member.STABLE
@@ -55,10 +58,10 @@ def at_rest(core: Core, seat: Seat | None, client: Client) -> bool:
 
 @end("some i")
 def waits_for_its_session(seat: Seat | None, client: Client) -> bool:
-    """The record of a process that has failed for good is there until its session ends, but the
+    """The record of a process that does not come back is there until its session ends, but the
     budget has no such fault left.
     """
-    return client.state == Member.FATAL and seat is not None
+    return client.state in GONE and seat is not None
 
 
 def spec(scope: ConsumerScope) -> Spec:

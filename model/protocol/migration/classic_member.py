@@ -46,6 +46,7 @@ class ClassicMember:
     beats: ClassVar[bool] = False
     sends: ClassVar[bool] = False
     full: ClassVar[bool] = True
+    done: ClassVar[bool] = True
     taking: ClassVar[None] = None
 
     state: Member = Member.UNSUBSCRIBED
@@ -208,12 +209,33 @@ def restart_member(
         )
 
 
+@rule("well", "silent", when=lambda budget: budget.allows("close"))
+def close_member(
+    client: Process, link: Link, budget: Budget
+) -> Iterator[tuple[str, Process, Link, Budget]]:
+    """A process closes and is not started again. A static member of the classic protocol says
+    nothing.
+    """
+    ended, left = ClassicMember(Member.ENDED), budget.spend("close")
+    if not isinstance(client, ClassicMember):
+        if client.beats and idle(link):
+            last = evolve(succeeded(link), lost=True, request=leave_of(link))
+            yield "well", ended, last, left
+    elif client.known and not client.waits and client.state != Member.ENDED:
+        if link.static:
+            yield "silent", ended, succeeded(link), left
+        else:
+            last = evolve(succeeded(link), lost=True, request=Request(Kind.LEAVE_GROUP))
+            yield "well", ended, last, left
+
+
 MEMBER_RULES = (
     send_join,
     send_sync,
     send_classic_heartbeat,
     lose_classic_answer,
     restart_member,
+    close_member,
 )
 
 

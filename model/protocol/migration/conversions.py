@@ -145,13 +145,24 @@ def convert_end(
     yield Walk(END, errand), core, order(after)
 
 
-@urgent(when=lambda walk: walk.at == END and isinstance(walk.errand, Convert))
-def group_converted(core: Core, walk: Walk) -> Iterator[tuple[Core, Walk]]:
-    """The group has the other kind."""
+@urgent(
+    "upgraded",
+    "downgraded",
+    "assigned",
+    "kept",
+    when=lambda walk: walk.at == END and isinstance(walk.errand, Convert),
+)
+def group_converted(core: Core, walk: Walk) -> Iterator[tuple[str, Core, Walk]]:
+    """The group has the other kind; or a classic group has a plan, or goes on as it was."""
     errand = walk.errand
     assert isinstance(errand, Convert)
+    label = "downgraded" if core.phase is None else "kept"
+    if errand.phase is None:
+        label = "upgraded"
+    elif errand.round:
+        label = "assigned"
     core = evolve(core, phase=errand.phase, exists=errand.phase is None, held=errand.held)
-    yield evolve(core, pending=False, waiting=0, due=True, stale=False), REST
+    yield label, evolve(core, pending=False, waiting=0, due=True, stale=False), REST
 
 
 @rule(when=lambda core: core.phase == Phase.PREPARING)

@@ -109,8 +109,8 @@ def _with_members(base: Spec, scope: MigrationScope) -> Spec:
         *classic_group.HANDLERS,
     )
     process = Client() if scope.restarts == "downgrade" else ClassicMember()
-    slots = {"client": array(scope.members, process, of=Client | ClassicMember)}
-    return rebuilt(without(base, *NOT_DONE), **slots)
+    clients = array(scope.members, process, of=Client | ClassicMember)
+    return rebuilt(without(base, *NOT_DONE), client=clients)
 
 
 def _timeout(base: Spec, rule: Rule) -> Rule:

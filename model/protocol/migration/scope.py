@@ -19,7 +19,7 @@ POLICIES: Mapping[str, tuple[bool, bool]] = {
     "disabled": (False, False),
 }
 OF_TIMERS = ("session_timeout", "rebalance_timeout", "fail_over")
-OF_MEMBERS = ("crash", "lose_request", "lose_response")
+OF_MEMBERS = ("crash", "close", "lose_request", "lose_response")
 MORE: Mapping[str, str] = {
     "join_timeout": "The coordinator waits no longer for a classic member to join again.",
     "sync_timeout": "The coordinator waits no longer for the SyncGroup of a classic member.",

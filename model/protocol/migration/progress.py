@@ -1,0 +1,69 @@
+"""Groups that migrate as `--progress` checks them: which steps happen in the end.
+
+Weakly fair, each for each member by itself: members subscribe, join, ask for their shares, send
+heartbeats and take what they are given; the leader of a classic group makes its plan once all have
+joined; the session of a process ends that is gone and does not come back. Not fair: every fault,
+and restarts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from groupcheck.model.engine import Fairness, ScopeError, Spec, rule, weak
+from groupcheck.model.protocol.consumer.client import Member
+from groupcheck.model.protocol.consumer.memory import Core, Phase, Seat
+from groupcheck.model.protocol.consumer.memory import without as left_consumer_group
+from groupcheck.model.protocol.consumer.messages import Link, gone
+from groupcheck.model.protocol.migration.classic_group import without
+from groupcheck.model.protocol.migration.classic_member import Process
+from groupcheck.model.protocol.migration.classic_requests import downgraded
+from groupcheck.model.protocol.migration.scope import MigrationScope
+
+FAIR: tuple[Fairness, ...] = (
+    weak("subscribe_all"),
+    weak("send_consumer_heartbeat"),
+    weak("reconcile"),
+    weak("send_join"),
+    weak("send_sync"),
+    weak("send_classic_heartbeat"),
+    weak("finish_round"),
+    weak("ghost_leaves"),
+    weak("session_over"),
+)
+
+
+@rule(when=lambda client: client.state in (Member.FATAL, Member.ENDED))
+def session_over(
+    core: Core, seat: Seat | None, client: Process, link: Link, scope: MigrationScope
+) -> Iterator[tuple[Core, None, Process, Link]]:
+    """The session of a process ends that does not come back."""
+    if seat is None:
+        return
+    if core.phase is not None:
+        yield without(core, seat), None, client, gone(link)
+    else:
+        left = left_consumer_group(core, seat, settles=scope.release.settles_empty)
+        yield downgraded(left, Phase.PREPARING, scope), None, client, gone(link)
+
+
+def progress(spec: Spec) -> Spec:
+    """What is fair in the group, and its promises about runs alone. Raises `ScopeError` where
+    nothing has to happen, or restarts never end.
+    """
+    if spec.scope.requests == "anybody":
+        raise ScopeError(
+            "requests anybody promise nothing about progress: no member has to send any",
+            where="--progress",
+            do="take requests=members",
+        )
+    if spec.scope.restarts == "both":
+        raise ScopeError(
+            "processes that are restarted again and again come to no end",
+            where="--progress",
+            do="take restarts=upgrade or restarts=downgrade",
+        )
+    rules = (session_over, *spec.rules)
+    return attrs.evolve(spec, rules=rules, invariants=(), ends=(), deadlock=False, fair=FAIR)

@@ -1,0 +1,136 @@
+"""Steps of groups that migrate in words."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from groupcheck.model.protocol.codes import (
+    GROUP_ID_NOT_FOUND,
+    GROUP_MAX_SIZE_REACHED,
+    ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+    UNKNOWN_SERVER_ERROR,
+    name_of,
+)
+from groupcheck.model.protocol.consumer.words import CONSUMER, Words
+from groupcheck.model.protocol.consumer.words import story_of as story_of_consumers
+from groupcheck.model.protocol.consumer.words import tell as tell_of_consumers
+
+REFUSED = {
+    "join_group:disabled": INCONSISTENT_GROUP_PROTOCOL,
+    "join_group:full": GROUP_MAX_SIZE_REACHED,
+    "join_group:unknown": UNKNOWN_MEMBER_ID,
+    "join_classic_group:unknown": UNKNOWN_MEMBER_ID,
+    "sync_group:unknown": UNKNOWN_MEMBER_ID,
+    "sync_group:illegal_generation": ILLEGAL_GENERATION,
+    "sync_group:rebalancing": REBALANCE_IN_PROGRESS,
+    "classic_heartbeat:unknown": UNKNOWN_MEMBER_ID,
+    "classic_heartbeat:illegal_generation": ILLEGAL_GENERATION,
+    "classic_heartbeat:rebalancing": REBALANCE_IN_PROGRESS,
+    "ask_classic_group:unknown": UNKNOWN_MEMBER_ID,
+    "ask_classic_group:illegal_generation": ILLEGAL_GENERATION,
+    "ask_classic_group:rebalancing": REBALANCE_IN_PROGRESS,
+    "leave_group:unknown": UNKNOWN_MEMBER_ID,
+    "leave_classic_group:unknown": UNKNOWN_MEMBER_ID,
+    "upgrade_group:disabled": GROUP_ID_NOT_FOUND,
+    "upgrade_group:full": GROUP_ID_NOT_FOUND,
+    "upgrade_group:broken": UNKNOWN_SERVER_ERROR,
+}
+WORDS = Words(
+    does={
+        **CONSUMER.does,
+        "send_join": "sends a JoinGroup",
+        "send_sync": "sends a SyncGroup",
+        "send_classic_heartbeat": "sends a Heartbeat",
+        "lose_classic_answer:join": "sends a JoinGroup whose answer is lost",
+        "lose_classic_answer:sync": "sends a SyncGroup whose answer is lost",
+        "restart_member:upgraded": "is restarted with the new protocol",
+        "restart_member:downgraded": "is restarted with the classic protocol",
+        "close_member:well": "closes for good, and leaves",
+        "close_member:silent": "closes for good, and says nothing",
+        "anybody_asks": "sends some request",
+        "join_timeout": "waits no longer for {who} to join again, and removes it",
+        "sync_timeout": "waits no longer for the SyncGroup of {who}, and removes it",
+        "classic_session_timeout": "hears nothing from {who} and removes it",
+        "classic_rebalance_timeout": "waits no longer for the JoinGroup of {who}, and removes it",
+        "ghost_leaves": "removes a member whose process is gone",
+        "finish_round": "has the JoinGroups of all members, and the leader's plan",
+        "complete_round": "has the JoinGroups of all members, and the leader's plan",
+        "park_join": "sends a JoinGroup, which waits for those of others",
+    },
+    handles={
+        **CONSUMER.handles,
+        **{name: f"answers {name_of(code)}" for name, code in REFUSED.items()},
+        "upgrade_group:upgraded": "makes a consumer group of the classic group",
+        "upgrade_group:refused": "refuses {who}, and the group stays a classic one",
+        "join_group:added": "adds {who}, a classic member",
+        "join_group:replaced": "lets {who} take the place of its predecessor",
+        "join_group:joined": "hears {who} join again",
+        "join_group:converts": "hears {who} join, the last that was no classic member",
+        "sync_group:assigned": "has {assigned} for {who}",
+        "ask_classic_group:well": "answers without an error",
+        "join_classic_group:parked": "lets the JoinGroup of {who} wait for those of others",
+        "join_classic_group:returned": "lets {who} come back as it was",
+        "leave_group:left": "removes {who}",
+        "leave_classic_group:left": "removes {who}",
+        "group_converted:downgraded": "has a classic group from now on",
+        "answer_parked_join:answered": "answers the JoinGroup of {who}",
+    },
+    silent=CONSUMER.silent
+    | {
+        "convert_member",
+        "convert_end",
+        "group_converted:upgraded",
+        "group_converted:assigned",
+        "group_converted:kept",
+        "classic_heartbeat:well",
+        "hear_either:well",
+        "hear_either:unavailable",
+        "answer_parked_join:unheard",
+    },
+    hears={
+        "hear_either:fenced": CONSUMER.hears["hear_answer:fenced"],
+        "hear_either:fatal": CONSUMER.hears["hear_answer:fatal"],
+        "hear_either:rejoins": "is to join again",
+        "hear_either:lost": "gives up its partitions, and is to join again",
+        "join_is_cut_off": "waits no longer for the answer to its JoinGroup",
+    },
+    timers=(
+        *CONSUMER.timers,
+        "join_timeout",
+        "sync_timeout",
+        "classic_session_timeout",
+        "classic_rebalance_timeout",
+        "ghost_leaves",
+        "finish_round",
+    ),
+    faults=(*CONSUMER.faults, "lose_classic_answer", "restart_member", "close_member"),
+    heartbeats=(*CONSUMER.heartbeats, "send_classic_heartbeat"),
+    handlers={
+        **CONSUMER.handlers,
+        "upgrade_group": "heartbeat",
+        "join_group": "JoinGroup",
+        "join_classic_group": "JoinGroup",
+        "sync_group": "SyncGroup",
+        "classic_heartbeat": "Heartbeat",
+        "ask_classic_group": "request",
+        "leave_group": "LeaveGroup",
+        "leave_classic_group": "LeaveGroup",
+    },
+    last=(
+        *CONSUMER.last,
+        "upgrade_group",
+        "join_group",
+        "sync_group",
+        "classic_heartbeat",
+        "ask_classic_group",
+        "leave_group",
+        "leave_classic_group",
+        "answer_parked_join",
+    ),
+    hearers=("hear_either", "answer_parked_join"),
+)
+tell = partial(tell_of_consumers, words=WORDS)
+story_of = partial(story_of_consumers, words=WORDS)

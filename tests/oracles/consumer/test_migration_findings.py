@@ -1,0 +1,131 @@
+"""What FINDINGS.md says of groups that migrate, on Kafka's own coordinator: K13, and K29 to K31."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupcheck.oracles.kafka.commands import (
+    Advance,
+    Command,
+    ConsumerGroupHeartbeat,
+    Fire,
+    Heartbeat,
+    JoinGroup,
+    OffsetCommit,
+    Reset,
+    SyncGroup,
+)
+from groupcheck.oracles.kafka.driver import Conversation, Driver, shared
+from groupcheck.oracles.kafka.memory import ClassicMemory, ConsumerMemory
+
+OTHERS = ("4.1.1", "4.2.0", "4.4.0")
+VERSIONS = ["4.3.1", *(pytest.param(v, marks=pytest.mark.night) for v in OTHERS)]
+BOTH = {"t": [0, 1]}
+REBALANCE_MS = 30_000
+
+
+class Group:
+    """A real coordinator with one topic of two partitions, which lets groups migrate both ways."""
+
+    def __init__(self, driver: Driver) -> None:
+        config = {"group.consumer.migration.policy": "bidirectional"}
+        if driver.version >= "4.3":
+            config["group.consumer.assignment.interval.ms"] = "0"
+        self._talk = Conversation(driver, Reset(topics={"t": 2}, config=config))
+        self.answers: dict[int, Any] = {}
+
+    def do(self, command: Command) -> Any:
+        """The answer to a request; None: it waits."""
+        step = self._talk.do(command, look=True)
+        self.memory = step.memory
+        self.answers |= dict(step.answered)
+        self.last = step.number
+        return self.answers.get(step.number)
+
+    def classic(self, member: str, **more: Any) -> Any:
+        return self.do(JoinGroup(member=member, topics=("t",), **more))
+
+    def new_id(self) -> str:
+        return str(self.classic("").member)
+
+    def beat(self, member: str, epoch: int, **more: Any) -> Any:
+        if not epoch:
+            more = {"topics": ("t",), "owned": {}, "rebalance_timeout_ms": REBALANCE_MS, **more}
+        return self.do(ConsumerGroupHeartbeat(member=member, epoch=epoch, **more))
+
+    def commit(self, member: str, generation: int, partition: int) -> int:
+        asked = OffsetCommit(
+            member=member, generation=generation, offsets=(("t", partition, 9),)
+        )
+        return int(self.do(asked).error)
+
+    def alone(self) -> tuple[str, int]:
+        """A classic member that has both partitions: its id, and the generation."""
+        a = self.new_id()
+        self.classic(a)
+        parked = self.last
+        self.do(Advance(ms=3_000))
+        generation = self.answers[parked].generation
+        self.do(SyncGroup(member=a, generation=generation, assignments={a: BOTH}))
+        return a, generation
+
+
+@pytest.fixture
+def group(request: pytest.FixtureRequest) -> Group:
+    return Group(shared(request.param))
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k13_a_member_that_upgrades_a_group_in_its_first_round_fails_for_good(group: Group) -> None:
+    group.classic(group.new_id())
+    parked = group.last
+    assert group.beat("c", 0).error == -1
+    assert group.answers[parked].error == 27
+    assert isinstance(group.memory, ClassicMemory)
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k29_a_downgrade_by_a_static_successor_gives_it_what_another_still_has(
+    group: Group,
+) -> None:
+    a, generation = group.alone()
+    epoch = group.beat("b", 0, instance="i").epoch
+    assert group.beat("b", epoch).assigned in (None, frozenset())  # A has not given up anything
+    group.beat("b", -2, instance="i")
+    joined = group.classic("", instance="i")
+    assert isinstance(group.memory, ClassicMemory) and group.memory.state == "Stable"
+    share = group.do(
+        SyncGroup(member=joined.member, instance="i", generation=joined.generation)
+    ).assigned
+    assert len(share) == 1  # A consumes it, and has heard of nothing
+    assert group.do(Heartbeat(member=a, generation=generation)).error == 22
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k30_an_upgrade_gives_away_what_a_cooperative_member_is_just_revoking(group: Group) -> None:
+    a, _ = group.alone()
+    b = group.new_id()
+    group.classic(b)
+    group.classic(a, owned=BOTH)
+    generation = group.answers[group.last].generation
+    shares = {a: {"t": [1]}, b: {}}
+    revokes = group.do(SyncGroup(member=a, generation=generation, assignments=shares))
+    assert revokes.assigned == {("t", 1)}  # onPartitionsRevoked of t-0 runs from now on
+    group.do(SyncGroup(member=b, generation=generation))
+    assert ("t", 0) in group.beat("c", 0).assigned
+    assert group.commit("c", group.memory.epoch, 0) == 0
+    assert group.commit(a, generation, 0) == 0  # and over that, the commit of the callback
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k31_a_classic_member_that_was_removed_is_not_told_when_it_joins(group: Group) -> None:
+    a, _ = group.alone()
+    epoch = group.beat("b", 0).epoch
+    group.do(Fire(timer=f"session-timeout-g-{a}"))
+    assert isinstance(group.memory, ConsumerMemory)
+    assert group.beat("b", epoch).assigned == {("t", 0), ("t", 1)}
+    joined = group.classic(a, owned=BOTH)
+    assert joined.error == 0
+    assert group.commit(a, joined.generation, 0) == 0  # B's partition
