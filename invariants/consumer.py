@@ -360,7 +360,7 @@ def revoking_keeps_the_epoch(seat: Seat | None, scope: ConsumerScope) -> bool:
     """
     if seat is None or seat.state != State.UNREVOKED or not scope.release.keeps_epoch:
         return True
-    return seat.previous == Previous.SAME
+    return seat.previous not in (Previous.ZERO, Previous.OLDER)
 
 
 @invariant(

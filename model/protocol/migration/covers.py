@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA
 from groupcheck.model.protocol.covers import Fields
 
 # Fault -> the outcomes each of which always spends one of it.
@@ -25,14 +24,19 @@ _TWO: Mapping[str, Any] = {"members": 2, "partitions": 1}
 SHOWS: tuple[Fields, ...] = (
     _TWO,
     {"members": 2},
-    {"members": 2, "restarts": "both", "cooperative": True},
-    {**_TWO, "restarts": "both", "any_faults": 1},
-    {**_TWO, "restarts": "both", "static_members": 1, "any_faults": 1},
+    *({**_TWO, "faults": {fault: 1}} for fault in SPENT_BY if fault != "crash"),
+    {"members": 1, "partitions": 1, "faults": {"crash": 1, "session_timeout": 1}},
+    {**_TWO, "static_members": 1, "faults": {"close": 1, "session_timeout": 1}},
+    {**_TWO, "restarts": "downgrade", "faults": {"session_timeout": 1}},
+    {**_TWO, "restarts": "downgrade", "faults": {"lose_response": 1}},
+    {**_TWO, "restarts": "downgrade", "static_members": 1, "faults": {"session_timeout": 1}},
     {**_TWO, "restarts": "downgrade", "policy": "disabled"},
     {**_TWO, "policy": "disabled"},
-    {**_TWO, "k13": AS_KAFKA},
+    {"members": 1, "partitions": 1, "static_members": 1, "faults": {"crash": 1}},
+    {"members": 1, "partitions": 1, "requests": "anybody", "assignor": "named"},
     {
-        **_TWO,
+        "members": 1,
+        "partitions": 1,
         "requests": "anybody",
         "static_members": 1,
         "faults": {"session_timeout": 1, "join_timeout": 1, "sync_timeout": 1, "fail_over": 1},
@@ -40,5 +44,18 @@ SHOWS: tuple[Fields, ...] = (
     {**_TWO, "requests": "anybody", "static_members": 2, "max_size": 1},
     {**_TWO, "requests": "anybody", "policy": "disabled"},
 )
-UNREACHED: Mapping[str, str] = {}
+_APPENDS = "appends succeed in groups that migrate"
+_INSTANT = "members of groups that migrate take a new assignment in one step"
+UNREACHED: Mapping[str, str] = {
+    "hear_either:unavailable": _APPENDS,
+    "leave_consumer_group:failed": _APPENDS,
+    "reconcile_member:failed": _APPENDS,
+    "rebalance_timeout:failed": _APPENDS,
+    "session_timeout:failed": _APPENDS,
+    "reconcile:assigning": _INSTANT,
+    "reconcile:revoking": _INSTANT,
+    "lose_answer:connection": "the wire of groups that migrate is never explicit",
+    "upgrade_group:full": "no group is larger than it may be",
+    "upgrade_group:broken": "only with k13=as_kafka, which breaks a promise",
+}
 BOOKKEEPING: Mapping[str, str] = {}

@@ -20,6 +20,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.verdict import UNKNOWN, Path, Verdict
 from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.classic.presets import PRESETS
+from groupcheck.model.protocol.consumer.words import CONSUMER
 from groupcheck.model.protocol.covers import Cover
 from groupcheck.model.protocol.story import Message
 from groupcheck.model.protocol.variant import Variant
@@ -161,11 +162,11 @@ def _same(name: str, mine: tuple[Variant, Rules], theirs: tuple[Variant, Rules])
 
 def _words(name: str, variant: Variant) -> list[Any]:
     """What its words say of an outcome (not by which letter they name an item)."""
-    words = variant.story.keywords["words"]
+    words = variant.story.keywords["words"] if hasattr(variant.story, "keywords") else CONSUMER
     tables = [getattr(words, field.name) for field in attrs.fields(type(words))]
     keys = (name, name.partition(":")[0])
     told = [table.get(key) for table in tables if isinstance(table, Mapping) for key in keys]
-    return [*told, *(key in words.eventful for key in keys)]
+    return [*told, *(key in getattr(words, "eventful", ()) for key in keys)]
 
 
 def never_fires(rule: Any, label: str) -> StepInvariant:

@@ -56,9 +56,7 @@ class Group:
         return self.do(ConsumerGroupHeartbeat(member=member, epoch=epoch, **more))
 
     def commit(self, member: str, generation: int, partition: int) -> int:
-        asked = OffsetCommit(
-            member=member, generation=generation, offsets=(("t", partition, 9),)
-        )
+        asked = OffsetCommit(member=member, generation=generation, offsets=(("t", partition, 9),))
         return int(self.do(asked).error)
 
     def alone(self) -> tuple[str, int]:
