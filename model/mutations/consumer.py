@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
-from attrs import frozen
 
 from groupcheck.model.engine import evolve
 from groupcheck.model.engine.rule import Rule
@@ -24,22 +23,20 @@ from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import rewritten
 
 
-@frozen
-class _Ruled(ConsumerScope):
-    """A scope with some rules of other versions."""
-
-    others: tuple[tuple[str, bool], ...] = ()
-
-    @property
-    def release(self) -> Release:
-        return attrs.evolve(RELEASES[self.kafka], **dict(self.others))
-
-
 def ruled(rule: Rule, **others: bool) -> Twists:
     """This rule goes by these rules of other versions."""
 
     def other(scope: Any) -> Any:
-        return _Ruled(**attrs.asdict(scope, recurse=False), others=tuple(others.items()))
+        kind: type[ConsumerScope] = type(scope)
+
+        class Ruled(kind):  # type: ignore[valid-type, misc]
+            """A scope with some rules of other versions."""
+
+            @property
+            def release(self) -> Release:
+                return attrs.evolve(RELEASES[self.kafka], **others)
+
+        return Ruled(**attrs.asdict(scope, recurse=False))
 
     return in_scope(rule, change=other)
 

@@ -1,0 +1,74 @@
+"""Groups that migrate between the classic protocol and KIP-848: counts, progress, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupcheck.model.engine import ScopeError
+from groupcheck.model.engine.staged import explore
+from groupcheck.model.protocol.migration.scope import MigrationScope
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.explain.subject import subject
+
+BOTH = {"restarts": "both", "cooperative": True}
+COUNTS = [
+    ({}, 4_059, 12_776),
+    (BOTH, 20_689, 88_306),
+    pytest.param({**BOTH, "any_faults": 1}, 1_364_157, 10_123_778, marks=pytest.mark.night),
+    pytest.param(
+        {"restarts": "both", "static_members": 1, "any_faults": 1},
+        2_723_613,
+        18_347_113,
+        marks=pytest.mark.night,
+    ),
+]
+# All processes begin with the new protocol, and one that closes leaves classic members alone.
+ALONE = {"policy": "upgrade", "restarts": "downgrade", "faults": {"close": 1}}
+
+
+@pytest.mark.parametrize(("fields", "states", "transitions"), COUNTS)
+def test_a_rolling_upgrade_and_its_way_back_hold(
+    fields: dict[str, Any], states: int, transitions: int
+) -> None:
+    found = explore(subject("migration", **fields).spec)
+    assert (found.verdict, found.states, found.transitions) == ("holds", states, transitions)
+
+
+def test_a_whole_group_can_be_upgraded_while_members_of_both_protocols_share_it() -> None:
+    goals = explore(subject("migration").spec).goals
+    assert goals["group_is_upgraded"].depth == 15
+    assert goals["both_protocols_share_the_group"].depth == 11
+
+
+@pytest.mark.parametrize(
+    ("k15", "broken"), [("mended", set()), ("as_kafka", {"can_converge", "target_follows"})]
+)
+def test_classic_members_alone_get_no_other_target(k15: str, broken: set[str]) -> None:
+    spec = subject("migration", **ALONE, partitions=1, k15=k15, progress=True).spec
+    found = explore(spec.only(["can_converge", "target_follows"]))
+    assert {v.invariant for v in found.violations} == broken
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"java": True},
+        {"wire": "explicit"},
+        {"max_size": 1},
+        {"faults": {"append_failure": 1}},
+        {"requests": "anybody", "faults": {"crash": 1}},
+    ],
+)
+def test_what_groups_that_migrate_do_not_have_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ScopeError):
+        MigrationScope(**fields)
+
+
+@pytest.mark.parametrize("options", ["--set restarts=both", "--set requests=anybody"])
+def test_progress_is_refused_where_nothing_ends(
+    options: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["check", "migration", "--progress", *options.split()]) == 2
+    assert "--progress" in capsys.readouterr().err
