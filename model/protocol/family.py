@@ -51,3 +51,5 @@ COMMITTING_MEMBERS = Family("members of a consumer group that commit", base="con
 SHARE = Family("share group", base="share")
 # What becomes of the records of a partition that members share.
 SHARE_PARTITION = Family("share partition", base="share_partition")
+# KIP-1071: members that run tasks in processes, and a coordinator that plans.
+STREAMS = Family("streams group", base="streams")
