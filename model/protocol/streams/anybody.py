@@ -12,6 +12,7 @@ from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.streams.memory import StreamsSeat
 from groupcheck.model.protocol.streams.messages import StreamsLink, StreamsRequest
 from groupcheck.model.protocol.streams.scope import StreamsScope
+from groupcheck.model.protocol.streams.tasks import both
 
 
 def streams_heartbeats(seat: StreamsSeat | None, scope: StreamsScope) -> Iterator[StreamsRequest]:
@@ -33,10 +34,12 @@ def streams_heartbeats(seat: StreamsSeat | None, scope: StreamsScope) -> Iterato
         yield StreamsRequest(Kind.BEAT, Tag.CURRENT, shutdown=True)
 
 
-def _owned(scope: StreamsScope) -> range:
+def _owned(scope: StreamsScope) -> Iterator[int]:
     """Every set of tasks that a member may say it has."""
-    roles = 2 if scope.standbys else 1
-    return range(1 << roles * scope.tasks)
+    every = 1 << scope.tasks
+    for copies in range(every if scope.standbys else 1):
+        for run in range(every):
+            yield both(run, copies)
 
 
 @rule("request", "failing", when=lambda link: link.answer is None)

@@ -45,6 +45,7 @@ from groupcheck.model.protocol.streams.memory import (
     StreamsCore,
     StreamsSeat,
     Topics,
+    forgotten,
     kept,
     placed,
     removed,
@@ -154,7 +155,7 @@ def streams_heartbeat(
 
 def _configured(core: StreamsCore, *, seen: bool, scope: StreamsScope) -> Configured:
     """The heartbeat that creates a group configures an object that is thrown away."""
-    if not scope.delay or not core.exists:
+    if not (scope.delay or scope.recalls) or not core.exists:
         return Configured.NO
     fits = seen and core.configured != Configured.NO
     return core.configured if fits else Configured.LATELY
@@ -174,9 +175,10 @@ def reconcile_streams_member(
     request = link.request
     assert request is not None and seat is not None
     seat = evolve(seat, asks=False)
-    new = reconciled(seat, request.owned, core, scope)
+    waits = core.pending and not core.delayed
+    new = reconciled(seat, request.owned, core, scope, recalled=link.recalled if waits else 0)
     wrote = new != seat
-    after = placed(core, seat, new, scope.roles) if wrote or link.wrote else core
+    after = placed(core, seat, new) if wrote or link.wrote else core
     stops = asks_to_stop(link)
     if link.undo is not None and (wrote or link.wrote):
         core, stored = _undone(after, link.undo, stops=stops), link.undo.seat
@@ -265,8 +267,9 @@ def leave_streams_group(
         failed = _answered(link, StreamsAnswer(COORDINATOR_NOT_AVAILABLE))
         yield "failed", kept(core, seat, scope), seat, failed
     else:
-        left = _known(gone(link))
-        yield "left", removed(core, seat, scope), None, _answered(left, StreamsAnswer())
+        # A member that closes is followed by one with another id.
+        left = forgotten(link, core, seat, scope) if scope.requests == "anybody" else gone(link)
+        yield "left", removed(core, seat, scope), None, _answered(_known(left), StreamsAnswer())
 
 
 REQUEST_RULES = (reconcile_streams_member, streams_heartbeat, leave_streams_group)

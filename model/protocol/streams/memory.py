@@ -8,8 +8,10 @@ from attrs import frozen
 
 from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.memory import Core, Seat, without
+from groupcheck.model.protocol.consumer.messages import gone
+from groupcheck.model.protocol.streams.messages import StreamsLink
 from groupcheck.model.protocol.streams.scope import StreamsScope
-from groupcheck.model.protocol.streams.tasks import Roles
+from groupcheck.model.protocol.streams.tasks import active, standby
 
 PerProcess = tuple[int, ...]
 
@@ -83,20 +85,18 @@ def _moved(now: PerProcess, process: int, old: int, new: int) -> PerProcess:
     return (*now[:process], now[process] & ~old | new, *now[process + 1 :])
 
 
-def placed(
-    core: StreamsCore, old: StreamsSeat | None, new: StreamsSeat | None, roles: Roles
-) -> StreamsCore:
+def placed(core: StreamsCore, old: StreamsSeat | None, new: StreamsSeat | None) -> StreamsCore:
     """The record of a member was written (StreamsGroup.updateMember, removeMember)."""
     seat = new or old
     assert seat is not None
     had, has = old.owned if old else 0, new.owned if new else 0
-    standby = roles.standby(had), roles.standby(has)
+    copies = standby(had), standby(has)
     return evolve(
         core,
-        actives=_moved(core.actives, seat.process, roles.active(had), roles.active(has)),
-        standbys=_moved(core.standbys, seat.process, *standby),
-        noted=_moved(core.noted, seat.process, *standby) if core.noted else (),
-        sets=core.sets | standby[1] if core.noted else 0,
+        actives=_moved(core.actives, seat.process, active(had), active(has)),
+        standbys=_moved(core.standbys, seat.process, *copies),
+        noted=_moved(core.noted, seat.process, *copies) if core.noted else (),
+        sets=core.sets | copies[1] if core.noted else 0,
         configured=_stored(core.configured),
     )
 
@@ -122,8 +122,18 @@ def removed(core: StreamsCore, seat: Seat, scope: StreamsScope) -> StreamsCore:
     assert isinstance(seat, StreamsSeat)
     left = without(core, seat, settles=scope.release.settles_empty)
     assert isinstance(left, StreamsCore)
-    left = placed(left, seat, None, scope.roles)
+    left = placed(left, seat, None)
     return evolve(left, shutdown=left.shutdown and left.members > 0)
+
+
+def forgotten(link: StreamsLink, core: StreamsCore, seat: Seat, scope: StreamsScope) -> StreamsLink:
+    """The link of a member that is removed. Kafka 4.4 keeps what it has made of the target."""
+    without_tag = gone(link)
+    assert isinstance(without_tag, StreamsLink)
+    link = without_tag
+    if scope.recalls and core.configured != Configured.NO:
+        link = evolve(link, recalled=link.recalled | seat.target)
+    return link
 
 
 def kept(core: StreamsCore, seat: Seat, scope: StreamsScope) -> StreamsCore:

@@ -44,6 +44,8 @@ class StreamsLink(Link):
 
     # The process that it runs in. It never changes.
     process: int = 0
+    # The tasks that the last target had for this member id, which was removed since.
+    recalled: int = 0
     # Inside a step: its request has made the group.
     creates: bool = False
 

@@ -9,6 +9,7 @@ from groupcheck.model.protocol.consumer.memory import State
 from groupcheck.model.protocol.consumer.reconciliation import stamped, still_owns
 from groupcheck.model.protocol.streams.memory import StreamsCore, StreamsSeat
 from groupcheck.model.protocol.streams.scope import StreamsScope
+from groupcheck.model.protocol.streams.tasks import active, both, standby
 
 
 @frozen
@@ -24,29 +25,35 @@ class Taken:
 def taken(core: StreamsCore, process: int) -> Taken:
     """What counts as taken for a member in this process."""
     anywhere = 0
-    for active in core.actives:
-        anywhere |= active
+    for run in core.actives:
+        anywhere |= run
     standbys = core.noted or core.standbys
     return Taken(anywhere, core.actives[process], standbys[process])
 
 
 def reconciled(
-    seat: StreamsSeat, owned: int | None, core: StreamsCore, scope: StreamsScope
+    seat: StreamsSeat,
+    owned: int | None,
+    core: StreamsCore,
+    scope: StreamsScope,
+    recalled: int = 0,
 ) -> StreamsSeat:
-    """The member's record after a heartbeat. `owned`: the tasks that it says it has."""
+    """The member's record after a heartbeat. `owned`: the tasks that it says it has; `recalled`:
+    those that it is to have, although its target does not know of it yet.
+    """
     if seat.state == State.STABLE and seat.current:
         return seat
     if seat.state == State.UNREVOKED and still_owns(owned, seat.revoking):
         return seat
     here = taken(core, seat.process)
-    roles = scope.roles
+    target = seat.target | recalled
     if scope.release.changes_roles:
-        steps = _with_changed_roles(seat, owned, here, scope)
+        steps = _with_changed_roles(seat, target, owned, here)
     else:
-        kept = seat.assigned & seat.target
-        wanted = seat.target & ~kept
+        kept = seat.assigned & target
+        wanted = target & ~kept
         # No task of a process has two roles, or two members.
-        blocked = wanted & roles.both(
+        blocked = wanted & both(
             here.active | here.standby_here, here.active_here | here.standby_here
         )
         steps = Steps(kept, seat.assigned & ~kept, wanted & ~blocked, blocked)
@@ -63,26 +70,23 @@ class Steps:
     blocked: int
 
 
-def _with_changed_roles(
-    seat: StreamsSeat, owned: int | None, here: Taken, scope: StreamsScope
-) -> Steps:
+def _with_changed_roles(seat: StreamsSeat, target: int, owned: int | None, here: Taken) -> Steps:
     """From Kafka 4.4 on, a task that stays with the member changes its role there."""
-    roles = scope.roles
-    runs, copies = roles.active(seat.assigned), roles.standby(seat.assigned)
-    to_run, to_copy = roles.active(seat.target), roles.standby(seat.target)
+    runs, copies = active(seat.assigned), standby(seat.assigned)
+    to_run, to_copy = active(target), standby(target)
     new_runs, new_copies = to_run & ~runs, to_copy & ~copies
     blocked_runs = new_runs & (here.active | here.standby_here & ~copies)
     blocked_copies = new_copies & (here.active_here & ~runs | here.standby_here)
     new_runs, new_copies = new_runs & ~blocked_runs, new_copies & ~blocked_copies
     # What the member runs becomes a copy at once; a copy that it is to run is not given up.
     demoted, promoted = runs & new_copies, copies & to_run
-    gone = roles.both(runs & ~to_run, copies & ~to_copy & ~promoted)
+    gone = both(runs & ~to_run, copies & ~to_copy & ~promoted)
     waits = promoted if still_owns(owned, gone) else promoted & ~new_runs
     return Steps(
-        roles.both(runs & to_run, copies & to_copy | demoted | waits),
+        both(runs & to_run, copies & to_copy | demoted | waits),
         gone,
-        roles.both(new_runs, new_copies & ~demoted),
-        roles.both(blocked_runs, blocked_copies),
+        both(new_runs, new_copies & ~demoted),
+        both(blocked_runs, blocked_copies),
     )
 
 

@@ -20,10 +20,15 @@ class StreamsRelease:
     # A task that stays with its member changes its role there: an active one becomes a standby at
     # once, a standby stays until it becomes active. Before, the member gave it up first.
     changes_roles: bool = True
+    # The coordinator keeps in memory what it made of the last target. A member that was removed and
+    # joins again before the next one has its former tasks from there, which are in no target.
+    recalls: bool = True
 
 
 _4_4_0 = StreamsRelease()
-_4_3_1 = evolve(_4_4_0, settles_empty=False, admits_stored=False, changes_roles=False)
+_4_3_1 = evolve(
+    _4_4_0, settles_empty=False, admits_stored=False, changes_roles=False, recalls=False
+)
 _4_2_0 = evolve(_4_3_1, interval=False)
 STREAMS_RELEASES: Mapping[str, StreamsRelease] = {
     "4.4.0": _4_4_0,

@@ -22,7 +22,7 @@ from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED
 from groupcheck.model.protocol.consumer.scope import FAULTS as OF_CONSUMERS
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.streams.releases import STREAMS_RELEASES, StreamsRelease
-from groupcheck.model.protocol.streams.tasks import Roles
+from groupcheck.model.protocol.streams.tasks import MOST
 
 FAULTS: Mapping[str, str] = {
     "crash": (
@@ -64,10 +64,10 @@ class StreamsScope:
     processes: int | None = bound(
         None,
         "Processes that they run in: member i in process i modulo this. If not given: each has its"
-        " own.",
+        " own, or, without standbys, all the same, which makes no difference then.",
         optional(between(1, 8)),
     )
-    tasks: int = bound(2, "Tasks of the topology, which has one subtopology.", between(1, 8))
+    tasks: int = bound(2, "Tasks of the topology, which has one subtopology.", between(1, MOST))
     standbys: int = bound(0, "group.streams.num.standby.replicas.", between(0, 3))
     stateful: bool = bound(
         False, "Have the tasks a store with a changelog topic? With standbys they have.", TRUTH
@@ -167,19 +167,19 @@ class StreamsScope:
         return STREAMS_RELEASES[self.kafka]
 
     @property
-    def roles(self) -> Roles:
-        """Which bit is which task in which role."""
-        return Roles(self.tasks)
-
-    @property
     def homes(self) -> int:
         """How many processes."""
-        return self.processes or self.members
+        return self.processes or (self.members if self.standbys else 1)
 
     @property
     def has_changelog(self) -> bool:
         """Is there a changelog topic?"""
         return self.stateful or self.standbys > 0
+
+    @property
+    def recalls(self) -> bool:
+        """May a member join again while its former tasks are kept in memory?"""
+        return self.release.recalls and self.interval
 
     @property
     def tracks_sets(self) -> bool:

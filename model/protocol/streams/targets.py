@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, product
 
-from groupcheck.model.engine import urgent
-from groupcheck.model.protocol.consumer.memory import END, Collect, Deal, Walk
+from groupcheck.model.engine import evolve, urgent
+from groupcheck.model.protocol.consumer.memory import END, Collect, Deal, Reload, Walk
 from groupcheck.model.protocol.consumer.plans import Key, Plan
 from groupcheck.model.protocol.consumer.targets import (
     begin_errand,
@@ -17,7 +17,9 @@ from groupcheck.model.protocol.consumer.targets import (
     target_written,
 )
 from groupcheck.model.protocol.streams.memory import StreamsCore, Topics
+from groupcheck.model.protocol.streams.messages import StreamsLink
 from groupcheck.model.protocol.streams.scope import StreamsScope
+from groupcheck.model.protocol.streams.tasks import both
 
 
 def plans(seen: tuple[Key, ...], scope: StreamsScope, *, ready: bool = True) -> list[Plan]:
@@ -29,9 +31,9 @@ def plans(seen: tuple[Key, ...], scope: StreamsScope, *, ready: bool = True) -> 
     for chosen in product(choices, repeat=scope.tasks):
         shares = [0] * len(seen)
         for task, (active, standbys) in enumerate(chosen):
-            shares[active] |= scope.roles.both(1 << task, 0)
+            shares[active] |= both(1 << task, 0)
             for k in standbys:
-                shares[k] |= scope.roles.both(0, 1 << task)
+                shares[k] |= both(0, 1 << task)
         every.add(tuple(sorted(zip(seen, shares))))
     return sorted(every)
 
@@ -60,8 +62,17 @@ def compute_streams_target(
         yield Walk(0, Deal(errand.fails, plan)), core
 
 
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Deal | Reload))
+def forget_former_tasks(walk: Walk, link: StreamsLink) -> Iterator[tuple[Walk, StreamsLink]]:
+    """There is another target, or another coordinator: what the last one was is not kept."""
+    errand = walk.errand
+    if link.recalled and not (isinstance(errand, Deal) and errand.fails):
+        yield walk, evolve(link, recalled=0)
+
+
 WALK_RULES = (
     begin_errand,
+    forget_former_tasks,
     read_member,
     read_ghosts,
     compute_streams_target,

@@ -1,33 +1,34 @@
-"""Sets of tasks as bit masks: the lower half has the active ones, the upper half the standbys."""
+"""Sets of tasks as bit masks: the lower bits have the active ones, the upper bits the standbys."""
 
 from __future__ import annotations
 
-from attrs import frozen
+from groupcheck.model.protocol.masks import numbers
+
+MOST = 8  # tasks of a topology
 
 
-@frozen
-class Roles:
-    """Which bit is which."""
+def active(tasks: int) -> int:
+    """The tasks that are active in the set."""
+    return tasks & (1 << MOST) - 1
 
-    tasks: int
 
-    @property
-    def every(self) -> int:
-        """All tasks, in one role."""
-        return (1 << self.tasks) - 1
+def standby(tasks: int) -> int:
+    """The tasks that are standbys in the set."""
+    return tasks >> MOST
 
-    def active(self, tasks: int) -> int:
-        """The tasks that are active in the set."""
-        return tasks & self.every
 
-    def standby(self, tasks: int) -> int:
-        """The tasks that are standbys in the set."""
-        return tasks >> self.tasks
+def either(tasks: int) -> int:
+    """The tasks of the set, whatever their roles."""
+    return active(tasks) | standby(tasks)
 
-    def either(self, tasks: int) -> int:
-        """The tasks of the set, whatever their roles."""
-        return self.active(tasks) | self.standby(tasks)
 
-    def both(self, active: int, standby: int) -> int:
-        """A set of active tasks and standbys."""
-        return active | standby << self.tasks
+def both(run: int, copied: int) -> int:
+    """A set of active tasks and standbys."""
+    return run | copied << MOST
+
+
+def shown(tasks: int) -> str:
+    """In words."""
+    names = [f"task {n}" for n in numbers(active(tasks))]
+    names += [f"standby {n}" for n in numbers(standby(tasks))]
+    return ", ".join(names) if names else "nothing"

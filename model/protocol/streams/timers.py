@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from groupcheck.model.engine import evolve, rule
 from groupcheck.model.protocol.consumer.memory import Collect, Reload, Seat, Timer
-from groupcheck.model.protocol.consumer.messages import Link, gone
 from groupcheck.model.protocol.consumer.scope import MENDED
 from groupcheck.model.protocol.consumer.timers import LOAD_RULES, interval_passes
 from groupcheck.model.protocol.faults import Budget
@@ -15,24 +14,30 @@ from groupcheck.model.protocol.streams.memory import (
     StreamsCore,
     StreamsSeat,
     Topics,
+    forgotten,
     kept,
     removed,
 )
+from groupcheck.model.protocol.streams.messages import StreamsLink
 from groupcheck.model.protocol.streams.scope import StreamsScope
 
-Expired = tuple[str, StreamsCore, StreamsSeat | None, Link, Budget]
+Expired = tuple[str, StreamsCore, StreamsSeat | None, StreamsLink, Budget]
 
 
 @rule("removed", "failed", when=lambda budget: budget.allows("session_timeout"))
 def streams_session_timeout(
-    core: StreamsCore, seat: StreamsSeat | None, link: Link, budget: Budget, scope: StreamsScope
+    core: StreamsCore,
+    seat: StreamsSeat | None,
+    link: StreamsLink,
+    budget: Budget,
+    scope: StreamsScope,
 ) -> Iterator[Expired]:
     """The coordinator hears nothing from a member for too long. If the append fails, the timer runs
     again, and the other one does not.
     """
     if seat is not None and seat.session:
         left = budget.spend("session_timeout")
-        yield "removed", removed(core, seat, scope), None, gone(link), left
+        yield "removed", removed(core, seat, scope), None, forgotten(link, core, seat, scope), left
         if left.allows("append_failure"):
             stays = seat if scope.k14 == MENDED else evolve(seat, rebalance=Timer.OFF)
             left = left.spend("append_failure")
@@ -41,12 +46,16 @@ def streams_session_timeout(
 
 @rule("removed", "failed", when=lambda budget: budget.allows("rebalance_timeout"))
 def streams_rebalance_timeout(
-    core: StreamsCore, seat: StreamsSeat | None, link: Link, budget: Budget, scope: StreamsScope
+    core: StreamsCore,
+    seat: StreamsSeat | None,
+    link: StreamsLink,
+    budget: Budget,
+    scope: StreamsScope,
 ) -> Iterator[Expired]:
     """A member has not given up in time what it should."""
     if seat is not None and seat.rebalance == Timer.ON:
         left = budget.spend("rebalance_timeout")
-        yield "removed", removed(core, seat, scope), None, gone(link), left
+        yield "removed", removed(core, seat, scope), None, forgotten(link, core, seat, scope), left
         if left.allows("append_failure"):
             stays = seat if scope.k14 == MENDED else evolve(seat, session=False)
             left = left.spend("append_failure")
@@ -68,9 +77,9 @@ def streams_ghost_expires(
 def initial_delay_ends(
     core: StreamsCore, budget: Budget
 ) -> Iterator[tuple[str, StreamsCore, Budget]]:
-    """The initial rebalance delay is over: the target is computed, if the group has members and has
-    its topology configured, and if the assignment interval is over (computeDelayedTargetAssignment).
-    If the append fails, nobody tries again before the next heartbeat.
+    """The initial rebalance delay is over (computeDelayedTargetAssignment): the target is computed,
+    if the group has members and its topology configured, and if the assignment interval is over. If
+    the append fails, nobody tries again before the next heartbeat.
     """
     over = evolve(core, delayed=False)
     configured = core.configured != Configured.NO

@@ -9,6 +9,7 @@ from groupcheck.model.protocol.consumer.words import DOES, SILENT, Words
 from groupcheck.model.protocol.consumer.words import story_of as story_of_consumers
 from groupcheck.model.protocol.consumer.words import tell as tell_of_consumers
 from groupcheck.model.protocol.streams.heartbeats import REFUSED
+from groupcheck.model.protocol.streams.tasks import shown
 
 UNAVAILABLE = "answers 15 COORDINATOR_NOT_AVAILABLE"
 WORDS = Words(
@@ -49,6 +50,7 @@ WORDS = Words(
     silent=SILENT
     | {
         "compute_streams_target",
+        "forget_former_tasks",
         "streams_heartbeat:accepted",
         "reconcile_streams_member:kept",
         "hear_streams_answer:well",
@@ -80,6 +82,7 @@ WORDS = Words(
     handlers={"streams_heartbeat": "heartbeat", "leave_streams_group": "heartbeat"},
     last=("streams_heartbeat", "leave_streams_group", "reconcile_streams_member"),
     hearers=("hear_streams_answer",),
+    shown=shown,
 )
 tell = partial(tell_of_consumers, words=WORDS)
 story_of = partial(story_of_consumers, words=WORDS)

@@ -7,9 +7,11 @@ from typing import Any
 
 from groupcheck.model.protocol.consumer.memory import Previous, Seat, State, Timer
 from groupcheck.model.protocol.consumer.messages import Answer
+from groupcheck.model.protocol.masks import numbers
 from groupcheck.model.protocol.streams.memory import Configured, StreamsCore, StreamsSeat, Topics
 from groupcheck.model.protocol.streams.messages import Status, StreamsAnswer
 from groupcheck.model.protocol.streams.scope import StreamsScope
+from groupcheck.model.protocol.streams.tasks import MOST, active, standby
 from groupcheck.oracles.consumer.facts import INTERVAL_MS, Known
 from groupcheck.oracles.kafka import answers
 from groupcheck.oracles.kafka.memory import Homes, Memory, StreamsMember, StreamsMemory
@@ -27,16 +29,13 @@ def mask(tasks: Partitions, scope: StreamsScope) -> int | frozenset[tuple[str, i
     """Kafka's tasks as the model's bits; tasks that the model does not know as they are."""
     if any(role not in ROLES or number >= scope.tasks for role, number in tasks):
         return tasks
-    return sum(1 << number + scope.tasks * ROLES.index(role) for role, number in tasks)
+    return sum(1 << number + MOST * ROLES.index(role) for role, number in tasks)
 
 
-def by_role(tasks: int, scope: StreamsScope) -> dict[str, list[int]]:
+def by_role(tasks: int) -> dict[str, list[int]]:
     """The model's bits as tasks by role."""
-    found: dict[str, list[int]] = {}
-    for bit in range(2 * scope.tasks):
-        if tasks >> bit & 1:
-            found.setdefault(ROLES[bit // scope.tasks], []).append(bit % scope.tasks)
-    return found
+    found = zip(ROLES, (numbers(active(tasks)), numbers(standby(tasks))))
+    return {role: those for role, those in found if those}
 
 
 def process_of(number: int) -> str:
@@ -60,7 +59,7 @@ def of_model(
         "active tasks of processes": core.actives,
         "standbys of processes": core.noted or core.standbys,
     }
-    if scope.delay:
+    if scope.delay or scope.recalls:
         found["topology is configured"] = core.configured != Configured.NO
     for number, seat in enumerate(seats):
         found |= {f"{what} {number}": value for what, value in _seat(seat).items()}
@@ -111,7 +110,7 @@ def of_kafka(
         "active tasks of processes": _by_process(group.active_processes if group else (), scope),
         "standbys of processes": _by_process(group.standby_processes if group else (), scope),
     }
-    if scope.delay:
+    if scope.delay or scope.recalls:
         found["topology is configured"] = group is not None and group.configured
     for number, process in enumerate(known):
         facts: dict[str, Any] = {"member": False}

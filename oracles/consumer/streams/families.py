@@ -12,6 +12,7 @@ from groupcheck.model.protocol.consumer.scope import AS_KAFKA
 from groupcheck.model.protocol.consumer.timers import interval_passes
 from groupcheck.model.protocol.streams.rules import COORDINATOR, spec
 from groupcheck.model.protocol.streams.scope import VERSIONS, StreamsScope
+from groupcheck.model.protocol.streams.targets import forget_former_tasks
 from groupcheck.model.variants import load
 from groupcheck.oracles.consumer.comparing import (
     ConsumerConformance,
@@ -28,7 +29,7 @@ TIMERS = ("append_failure", "fail_over", "rebalance_timeout", "session_timeout")
 READINGS: Mapping[str, Any] = dict.fromkeys(("k14", "k19", "k20", "undo", "repeats"), AS_KAFKA)
 EVERY: tuple[Family, ...] = (
     Family("one member", {"members": 1, "tasks": 2}, TIMERS),
-    Family("two members", {"members": 2, "tasks": 2}, TIMERS, most=FIRST),
+    Family("two members", {"members": 2, "processes": 2, "tasks": 2}, TIMERS, most=FIRST),
     Family(
         "topics",
         {"members": 1, "tasks": 1, "stateful": True},
@@ -125,4 +126,6 @@ def _outcomes(spec: Spec) -> frozenset[str]:
     """The outcomes of its rules that its version of Kafka has."""
     rules = [r for r in spec.rules if r.name in COORDINATOR]
     lacks = set() if spec.scope.release.interval else {interval_passes.name}
+    if not spec.scope.release.recalls:
+        lacks.add(forget_former_tasks.name)
     return frozenset(name for r in rules for name in r.names) - lacks

@@ -132,7 +132,7 @@ class StreamsRows(ConsumerRows):
         joins = request.kind == Kind.JOIN
         link = row.before[self._links[row.me or 0]]
         assert isinstance(link, StreamsLink)
-        owned = None if request.owned is None else by_role(request.owned, self.scope)
+        owned = None if request.owned is None else by_role(request.owned)
         return StreamsGroupHeartbeat(
             member=known.id,
             epoch=epoch_of(request, known),
