@@ -266,7 +266,8 @@ def waits_for_a_task_of_others(before: Any, after: Any) -> bool:
     had = 0
     for run, copied in zip(core.actives, core.standbys):
         had |= run | copied
-    return bool(either(new.target & ~new.assigned) & had)
+    wanted = new.target | before.link.recalled
+    return bool(either(wanted & ~new.assigned) & had)
 
 
 @invariant(

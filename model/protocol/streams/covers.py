@@ -31,6 +31,13 @@ SHOWS: tuple[Fields, ...] = (
     {"members": 2, "tasks": 1, "topologies": 2},
     {"members": 2, "tasks": 1, "standbys": 1},
     {"members": 2, "tasks": 1, "interval": True},
+    {
+        "members": 2,
+        "tasks": 1,
+        "kafka": "4.4.0",
+        "interval": True,
+        "faults": {"session_timeout": 1},
+    },
     {"members": 2, "tasks": 1, "delay": True, "faults": {"append_failure": 1}},
     {"members": 2, "tasks": 1, "faults": {"rebalance_timeout": 1, "append_failure": 1}},
     {"members": 1, "tasks": 1, "any_faults": 2},
