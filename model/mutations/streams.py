@@ -136,7 +136,7 @@ MUTATIONS = (
         family=STREAMS,
         invariant="task_is_run_once",
         doc="Seeded: nobody asks which process runs the task.",
-        scope=TWO,
+        scope={**TWO, "processes": 2},
         twists=after(RECONCILE, change=_gives_what_others_have),
     ),
     Mutation(
