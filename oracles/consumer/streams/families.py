@@ -80,12 +80,13 @@ def families(kafka: str, members: int | None = None) -> Iterator[Family]:
             yield family
 
 
-def spec_of(family: Family, kafka: str, bug: Mutation | None = None) -> Spec:
-    """The coordinator's rules with anybody as a client. Raises `UserError` for a bug of members."""
+def spec_of(family: Family, kafka: str, bug: Mutation | None = None, **readings: str) -> Spec:
+    """The coordinator's rules with anybody as a client. `readings`: others than Kafka's. Raises
+    `UserError` for a bug of members.
+    """
     faults = dict.fromkeys(family.faults, ANY)
-    scope = StreamsScope(
-        requests="anybody", kafka=kafka, faults=faults, **READINGS, **family.fields
-    )
+    given = {**READINGS, **readings, **family.fields}
+    scope = StreamsScope(requests="anybody", kafka=kafka, faults=faults, **given)
     if bug is None:
         return spec(scope)
     if strange := [name for name in bug.rules if name not in COORDINATOR]:
