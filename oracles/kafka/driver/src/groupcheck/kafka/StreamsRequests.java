@@ -11,8 +11,9 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The request of members of streams groups (KIP-1071), of a topology with one subtopology. An absent
- * field means "unchanged". Kafka 4.0 has no such message, so it is made of its own JSON, by name.
+ * The request of members of streams groups (KIP-1071), of a topology with one subtopology. An
+ * absent field means "unchanged". Kafka 4.0 has no such message, so it is made of its own JSON, by
+ * name.
  */
 final class StreamsRequests {
     private static final String MESSAGE =
@@ -113,7 +114,9 @@ final class StreamsRequests {
         into.put("error", json.get("errorCode").asInt())
                 .put("member", world.names.shown(json.get("memberId").asText()))
                 .put("epoch", json.get("memberEpoch").asInt());
-        if (json.hasNonNull("errorMessage")) into.put("exception", json.get("errorMessage").asText());
+        if (json.hasNonNull("errorMessage")) {
+            into.put("exception", json.get("errorMessage").asText());
+        }
         TreeSet<Integer> statuses = new TreeSet<>();
         json.path("status").forEach(status -> statuses.add(status.get("statusCode").asInt()));
         statuses.forEach(into.putArray("statuses")::add);
