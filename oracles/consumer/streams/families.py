@@ -30,6 +30,8 @@ READINGS: Mapping[str, Any] = dict.fromkeys(("k14", "k19", "k20", "undo", "repea
 EVERY: tuple[Family, ...] = (
     Family("one member", {"members": 1, "tasks": 2}, TIMERS),
     Family("two members", {"members": 2, "processes": 2, "tasks": 2}, TIMERS, most=FIRST),
+    # Three, so that a member that has revoked has to revoke more.
+    Family("three members", {"members": 3, "processes": 3, "tasks": 3}, (), most=FIRST),
     Family(
         "topics",
         {"members": 1, "tasks": 1, "stateful": True},
@@ -48,6 +50,12 @@ EVERY: tuple[Family, ...] = (
         most=FIRST,
     ),
     Family("initial delay", {"members": 2, "tasks": 1, "delay": True}, TIMERS, most=FIRST // 2),
+    Family(
+        "standby after a delay",
+        {"members": 2, "tasks": 1, "standbys": 1, "delay": True},
+        ("append_failure", "session_timeout"),
+        most=FIRST // 2,
+    ),
     Family(
         "topics in a delay",
         {"members": 1, "tasks": 1, "delay": True, "stateful": True},
