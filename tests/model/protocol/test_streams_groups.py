@@ -150,6 +150,16 @@ def test_from_kafka_4_4_on_a_standby_stays_while_another_process_runs_the_task()
     assert (waits.state, waits.assigned, waits.revoking) == (State.UNRELEASED, copy, 0)
 
 
+def test_from_kafka_4_4_on_a_standby_stays_while_its_member_has_to_give_up_another_task():
+    had = both(0b10, 0b01)
+    told = _after("4.4.0", had, both(0b01, 0), had, here=(0b10, 0b01))
+    assert (told.state, told.assigned, told.revoking) == (
+        State.UNREVOKED,
+        both(0, 0b01),
+        both(0b10, 0),
+    )
+
+
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
