@@ -83,6 +83,7 @@ def test_what_streams_groups_do_not_have_is_refused(options: str):
     assert cli.run(["conform", "streams", *options.split()]) == 2
 
 
+@pytest.mark.night
 def test_the_document_says_what_was_compared(capsys: pytest.CaptureFixture[str]):
     asked = ["conform", "streams", "--kafka", "4.3.1", "--members", "1", "--max-rows", "50"]
     assert cli.run([*asked, "--json"]) == 3
