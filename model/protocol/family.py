@@ -53,3 +53,5 @@ MIGRATION = Family("group that migrates", base="migration")
 SHARE = Family("share group", base="share")
 # What becomes of the records of a partition that members share.
 SHARE_PARTITION = Family("share partition", base="share_partition")
+# KIP-1071: members that run tasks in processes, and a coordinator that plans.
+STREAMS = Family("streams group", base="streams")

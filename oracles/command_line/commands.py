@@ -275,7 +275,7 @@ def _real_bugs(
 
 ASSIGNORS = "assignors"  # stands where a variant would
 # Whose rows have a comparison of their own.
-CONSUMER_GROUPS = ("consumer", "share", "migration")
+CONSUMER_GROUPS = ("consumer", "share", "streams", "migration")
 
 
 def conform(
@@ -290,7 +290,7 @@ def conform(
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`,
     `groupcheck.oracles.conform.member.command` for `--side member`,
     `groupcheck.oracles.connect.command` for `--side leader`,
-    `groupcheck.oracles.consumer.command` for consumer groups (KIP-848) and share groups (KIP-932),
+    `groupcheck.oracles.consumer.command` for groups of KIP-848, KIP-932 and KIP-1071,
     `groupcheck.oracles.judge.live.command` for `--live`, and
     `groupcheck.oracles.conform.whole.command` for `--whole`. Raises `UserError` if `parquet` or
     `schedules` is given for a comparison that does not take it.

@@ -1,4 +1,6 @@
-"""`groupcheck conform consumer`, `conform share` and `conform migration` at the terminal."""
+"""`groupcheck conform consumer`, `conform share`, `conform streams` and `conform migration` at the
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from groupcheck.oracles.consumer.comparing import compare as compare_consumers
 from groupcheck.oracles.consumer.member.families import compare as compare_members
 from groupcheck.oracles.consumer.share import families as of_shares
 from groupcheck.oracles.consumer.share.families import compare as compare_shares
+from groupcheck.oracles.consumer.streams import families as of_streams
 from groupcheck.oracles.consumer.whole import compare as compare_whole
 from groupcheck.oracles.kafka.async_member import VERSIONS
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
@@ -42,6 +45,7 @@ MIGRATION = "migration"  # stands where a variant would
 COORDINATORS: Mapping[str, tuple[Any, Any, Any]] = {
     "consumer": (of_consumers.families, of_consumers.spec_of, compare_consumers),
     "share": (of_shares.families, of_shares.spec_of, compare_shares),
+    "streams": (of_streams.families, of_streams.spec_of, of_streams.compare),
     MIGRATION: (of_migration.families, of_migration.spec_of, of_migration.compare),
 }
 

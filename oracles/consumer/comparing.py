@@ -36,6 +36,7 @@ SIDES: Mapping[Side, str] = {
     "member": "Java's member of consumer groups",
     "whole": "whole consumer groups",
     "share": "the coordinator of share groups",
+    "streams": "the coordinator of streams groups",
     "migration": "the coordinator of groups that migrate",
 }
 

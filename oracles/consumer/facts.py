@@ -21,6 +21,8 @@ from groupcheck.oracles.kafka.memory import (
     Memory,
     ShareMember,
     ShareMemory,
+    StreamsMember,
+    StreamsMemory,
 )
 
 Facts = Mapping[str, Any]
@@ -49,8 +51,8 @@ class Known:
 
 def followed(known: Iterable[Known], memory: Memory) -> list[Known]:
     """The processes, each with its epochs in this memory."""
-    group = memory if isinstance(memory, ConsumerMemory | ShareMemory) else None
-    members: dict[str, ConsumerMember | ShareMember]
+    group = memory if isinstance(memory, ConsumerMemory | ShareMemory | StreamsMemory) else None
+    members: dict[str, ConsumerMember | ShareMember | StreamsMember]
     members = {m.member: m for m in group.members} if group else {}
     return [
         evolve(process, epoch=m.epoch, previous=m.previous_epoch)

@@ -151,12 +151,18 @@ class ConsumerRows:
             after[at] = evolve(after[at], answer=None, told=None, tag=Tag.OLD)
         state = tuple(after)
         facts = {
-            **answer_of_model(link.answer, leaves),
-            **committing.answer_of_model(link.told),
+            **self._answered(link, leaves),
             **self._remembered(state),
             "records written": self._wrote(before, state, fired),
         }
         return Outcome(fired, facts, state)
+
+    def _answered(self, link: Link, leaves: int) -> Facts:
+        """The model's answer as facts. `leaves`: the epoch of a heartbeat that leaves, else 0."""
+        return {
+            **answer_of_model(link.answer, leaves),
+            **committing.answer_of_model(link.told),
+        }
 
     def _remembered(self, state: State) -> Facts:
         """The model's memory as facts."""
@@ -254,7 +260,7 @@ class ConsumerRows:
         topics = None if request.subscribed is None else topics_of(request.subscribed, scope)
         return ConsumerGroupHeartbeat(
             member=sender(request, me, known),
-            epoch=_epoch(request, known),
+            epoch=epoch_of(request, known),
             instance=instance_of(me) if me < scope.static_members else None,
             rebalance_timeout_ms=REBALANCE_MS if joins or request.full else -1,
             topics=topics,
@@ -288,7 +294,8 @@ def _another(me: int, known: Known) -> str:
     return f"a{me}-{known.ids}"
 
 
-def _epoch(request: Request, known: Known) -> int:
+def epoch_of(request: Request, known: Known) -> int:
+    """The epoch of a heartbeat from a process."""
     if request.kind == Kind.JOIN:
         return 0
     if request.kind in LEAVING:

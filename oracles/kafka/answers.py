@@ -93,6 +93,19 @@ class ConsumerAnswer(Answer):
     assigned: Assigned = None
 
 
+Numbers = tuple[int, ...]
+
+
+@frozen
+class StreamsAnswer(ConsumerAnswer):
+    """Tasks are ("active", 0), ("standby", 1)."""
+
+    # The codes of the statuses, sorted.
+    statuses: Numbers = ()
+    # The internal topics that the broker has to create.
+    creates: tuple[str, ...] = ()
+
+
 @frozen
 class DescribedMember:
     member: str
@@ -136,6 +149,7 @@ written_as(
     tuple[Group, ...],
     lambda json: tuple(sorted((g["group"], g["state"], g["kind"]) for g in json)),
 )
+written_as(Numbers, tuple)
 written_as(Codes, lambda json: tuple(sorted(json.items())))
 _ANSWERS: dict[type[commands.Command], type[Answer]] = {
     commands.JoinGroup: JoinAnswer,
@@ -147,6 +161,7 @@ _ANSWERS: dict[type[commands.Command], type[Answer]] = {
     commands.OffsetFetch: FetchAnswer,
     commands.ConsumerGroupHeartbeat: ConsumerAnswer,
     commands.ShareGroupHeartbeat: ConsumerAnswer,
+    commands.StreamsGroupHeartbeat: StreamsAnswer,
     commands.DescribeGroups: DescribeAnswer,
     commands.ConsumerGroupDescribe: DescribeAnswer,
     commands.ListGroups: ListAnswer,

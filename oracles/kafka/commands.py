@@ -243,6 +243,28 @@ class ShareGroupHeartbeat(Request):
 
 
 @frozen(kw_only=True, cache_hash=True)
+class StreamsGroupHeartbeat(Request):
+    """KIP-1071's heartbeat, of a topology with one subtopology. None means "unchanged since the
+    last one". Tasks are {"active": [0], "standby": [1]}.
+    """
+
+    member: str
+    # 0 joins, -1 leaves.
+    epoch: int
+    process: str | None = None
+    rebalance_timeout_ms: int = -1
+    # The epoch of the topology, with its source topics and the changelog topics of its stores.
+    topology: int | None = None
+    sources: tuple[str, ...] = field(default=(), converter=texts)
+    changelogs: tuple[str, ...] = field(default=(), converter=texts)
+    owned: Partitions | None = field(
+        default=None, converter=optional(partitions), metadata=_PARTITIONS
+    )
+    # The whole application is to stop.
+    shutdown: bool = False
+
+
+@frozen(kw_only=True, cache_hash=True)
 class PartitionFor(Request):
     """Asks Kafka's own function for the partition of __consumer_offsets that has the group; no
     request of the protocol does.

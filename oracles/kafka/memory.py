@@ -183,6 +183,49 @@ class ShareMemory(Memory):
     assignment_timestamp_ms: int | None = field(default=None, kw_only=True)
 
 
+Homes = tuple[tuple[int, tuple[str, ...]], ...]
+"""The number of a task, and the processes that have it."""
+
+
+@frozen
+class StreamsMember:
+    """Kafka's `StreamsGroupMember` (KIP-1071). Tasks are ("active", 0), ("standby", 1)."""
+
+    member: str
+    epoch: int
+    previous_epoch: int
+    state: str
+    process: str
+    topology_epoch: int
+    assigned: Partitions
+    pending_revocation: Partitions
+
+
+@frozen
+class StreamsMemory(Memory):
+    """Kafka's `StreamsGroup` (KIP-1071), whose topology has one subtopology."""
+
+    state: str
+    epoch: int
+    assignment_epoch: int
+    members: tuple[StreamsMember, ...]
+    target: Assignments
+    # The epoch of the topology that was found valid last; -1: its topics were not.
+    validated_topology_epoch: int
+    # The topology is configured in memory, by topics.
+    configured: bool
+    # Some member has asked that the application stops.
+    shutdown: bool
+    active_processes: Homes
+    standby_processes: Homes
+    topology_epoch: int | None = field(default=None, kw_only=True)
+    # When the target was computed, from 4.3 on.
+    assignment_timestamp_ms: int | None = field(default=None, kw_only=True)
+
+
+written_as(
+    Homes, lambda json: tuple(sorted((int(number), tuple(at)) for number, at in json.items()))
+)
 written_as(
     tuple[Timer, ...], lambda json: tuple(Timer(key, due) for key, due in sorted(json.items()))
 )
@@ -198,6 +241,7 @@ _MEMORIES: dict[str, type[Memory]] = {
     "classic": ClassicMemory,
     "consumer": ConsumerMemory,
     "share": ShareMemory,
+    "streams": StreamsMemory,
 }
 
 

@@ -29,8 +29,7 @@ Happened = tuple[Client, Link, Budget]
 def crash(client: Client, link: Link, budget: Budget) -> Iterator[Happened]:
     """A process dies; another one takes its place. Of a static member it has the instance id."""
     if client.state != Member.UNSUBSCRIBED:
-        successor = Link(static=link.static, apart=link.static, dead=not link.static)
-        yield type(client)(), successor, budget.spend("crash")
+        yield type(client)(), link.successor(), budget.spend("crash")
 
 
 @urgent(when=lambda link: link.dead)

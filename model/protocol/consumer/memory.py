@@ -195,6 +195,11 @@ class Seat:
         """What it subscribes to, by name or by pattern."""
         return self.subscribed | self.pattern
 
+    @property
+    def trait(self) -> int:
+        """What the assignor goes by, beside its last target."""
+        return self.topics
+
 
 def order(ghosts: list[Seat]) -> tuple[Seat, ...]:
     """Records of processes that are gone. Which is which does not matter."""

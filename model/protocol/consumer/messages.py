@@ -182,6 +182,10 @@ class Link:
     # Inside a step: the process has just died.
     dead: bool = False
 
+    def successor(self) -> Link:
+        """The link of the process that takes its place, which has its group.instance.id."""
+        return Link(static=self.static, apart=self.static, dead=not self.static)
+
 
 def retagged(link: Link, moved: bool) -> Link:
     """A record was written; `moved`: with another epoch."""

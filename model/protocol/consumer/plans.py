@@ -40,7 +40,7 @@ def key_of(seat: Seat, number: int, scope: ConsumerScope) -> Key:
     """The member as the assignor sees it."""
     by_id = scope.assignor in BY_ID
     target = 0 if scope.assignor == "any" else seat.target
-    return seat.topics, target, number if by_id else -1
+    return seat.trait, target, number if by_id else -1
 
 
 def plans(seen: tuple[Key, ...], topics: int, scope: ConsumerScope, named: str = "") -> list[Plan]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.memory import Previous, Seat, State
 from groupcheck.model.protocol.consumer.releases import Release
+
+S = TypeVar("S", bound=Seat)
 
 
 def reconciled(seat: Seat, owned: int | None, held: int, changed: bool, release: Release) -> Seat:
@@ -13,12 +17,12 @@ def reconciled(seat: Seat, owned: int | None, held: int, changed: bool, release:
     """
     if seat.state == State.STABLE and seat.current:
         return _narrowed(seat, owned) if changed and release.drops_topics else seat
-    if seat.state == State.UNREVOKED and _owns(owned, seat.revoking):
+    if seat.state == State.UNREVOKED and still_owns(owned, seat.revoking):
         return _narrowed(seat, None) if changed and release.drops_topics else seat
     return _next(seat, owned, held, release)
 
 
-def _owns(owned: int | None, some: int) -> bool:
+def still_owns(owned: int | None, some: int) -> bool:
     """May the member still have some of these?"""
     return bool(some) and (owned is None or bool(owned & some))
 
@@ -31,13 +35,13 @@ def _narrowed(seat: Seat, owned: int | None) -> Seat:
     if not dropped:
         return seat
     kept = seat.assigned & ~dropped
-    if _owns(owned, dropped):
+    if still_owns(owned, dropped):
         written = evolve(
             seat, state=State.UNREVOKED, assigned=kept, revoking=seat.revoking | dropped
         )
     else:
         written = evolve(seat, assigned=kept)
-    return _stamped(written, seat, moved=False)
+    return stamped(written, seat, moved=False)
 
 
 def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
@@ -48,9 +52,9 @@ def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
     wanted = target & ~kept
     taken = held & ~(seat.owned if release.keeps_own else seat.assigned)
     left_behind = seat.state == State.UNREVOKED and not release.keeps_epoch
-    if _owns(owned, gone):
+    if still_owns(owned, gone):
         written = evolve(seat, state=State.UNREVOKED, assigned=kept, revoking=gone)
-        return _stamped(written, seat, moved=left_behind)
+        return stamped(written, seat, moved=left_behind)
     blocked = wanted & taken
     assigned = kept | wanted & ~taken
     # Before KIP-1251, all that a member had counted as given with its epoch.
@@ -63,10 +67,10 @@ def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
         revoking=0,
         fresh=fresh if not seat.current else fresh | seat.fresh & kept,
     )
-    return _stamped(written, seat, moved=not seat.current)
+    return stamped(written, seat, moved=not seat.current)
 
 
-def _stamped(written: Seat, before: Seat, *, moved: bool) -> Seat:
+def stamped(written: S, before: Seat, *, moved: bool) -> S:
     """The previous epoch of a record that is written (updateMemberEpoch)."""
     if before.parked:
         previous = Previous.AWAY

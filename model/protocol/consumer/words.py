@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Literal
 
@@ -189,6 +189,8 @@ class Words:
     last: tuple[str, ...] = LAST_WORDS
     # The rules that hear an answer.
     hearers: tuple[str, ...] = ("hear_answer", "hear_of_offsets", "java_hears")
+    # What members have.
+    shown: Callable[[int], str] = partitions
 
 
 CONSUMER = Words()
@@ -220,7 +222,7 @@ def _does(firing: Firing, after: State, words: Words) -> str:
         share=partitions(getattr(client, "target", 0)),
         calls=called.calls.value if called else "",
         called=partitions(called.partitions) if called else "",
-        how=_how(client, after["core"].topics),
+        how=_how(client, after["core"].topics) if "{how}" in said else "",
         watched=partitions(after["offsets"].bit) if "offsets" in after else "",
     )
 
@@ -248,8 +250,8 @@ def _follows(firing: Firing, after: State, words: Words) -> Iterator[tuple[str, 
         THE_COORDINATOR,
         said.format(
             who=member(firing.me),
-            revoking=partitions(seat.revoking) if seat else "",
-            assigned=partitions(seat.assigned) if seat else "",
+            revoking=words.shown(seat.revoking) if seat else "",
+            assigned=words.shown(seat.assigned) if seat else "",
         ),
     )
 
@@ -265,11 +267,11 @@ def story_of(path: Path, words: Words = CONSUMER) -> Story:
         before, after = states[number - 1], states[number]
         who = _subject(step.firing, words)
         lane = COORDINATOR if who == THE_COORDINATOR else who
-        changes = tuple(_changes(before, after))
+        changes = tuple(_changes(before, after, words))
         dull = step.firing.name in words.heartbeats and not changes
         lines.append(Line(number, lane, tell(step, before, after, words), changes, not dull))
         events += _events(number, step, lane, words)
-    spans = [span for i in members for span in _held(states, i)]
+    spans = [span for i in members for span in _held(states, i, words)]
     return Story(lanes, lines, events, spans)
 
 
@@ -280,12 +282,12 @@ def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:
     return out
 
 
-def _changes(before: State, after: State) -> Iterator[str]:
+def _changes(before: State, after: State, words: Words) -> Iterator[str]:
     for i, (a, b) in enumerate(zip(before["client"], after["client"], strict=True)):
         if a.state != b.state:
             yield f"{member(i)} {a.state.value} -> {b.state.value}"
         if a.holds != b.holds:
-            yield f"{member(i)} holds {partitions(a.holds)} -> {partitions(b.holds)}"
+            yield f"{member(i)} holds {words.shown(a.holds)} -> {words.shown(b.holds)}"
 
 
 def _events(number: int, step: Step, lane: str, words: Words) -> Iterator[Message | Note]:
@@ -321,7 +323,7 @@ def _code(firing: Firing) -> str:
     return name_of(15 if label == "failed" else refused.get(label, 0))
 
 
-def _held(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
+def _held(states: list[dict[str, Any]], i: int, words: Words) -> Iterator[Span]:
     """The spans in which a process holds a partition, as a member or as a zombie."""
     bits = max(s["client"][i].holds for s in states).bit_length()
     for p in range(bits):
@@ -331,7 +333,7 @@ def _held(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
             until = since + len(list(run))
             if kind is not None:
                 end = until if until < len(states) else None
-                yield Span(member(i), since, end, f"p{p}", kind)
+                yield Span(member(i), since, end, words.shown(1 << p), kind)
             since = until
 
 

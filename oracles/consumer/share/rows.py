@@ -15,6 +15,7 @@ from groupcheck.model.protocol.consumer.timers import add_partition, interval_pa
 from groupcheck.model.protocol.share import partitions, timers
 from groupcheck.model.protocol.share.memory import ShareCore
 from groupcheck.model.protocol.share.scope import ShareScope
+from groupcheck.oracles.consumer.committing import AHEAD
 from groupcheck.oracles.consumer.facts import (
     INTERVAL_MS,
     Facts,
@@ -23,7 +24,7 @@ from groupcheck.oracles.consumer.facts import (
     followed,
     topics_of,
 )
-from groupcheck.oracles.consumer.rows import LEAVING, ConsumerRow, ConsumerRows, State
+from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, State, epoch_of
 from groupcheck.oracles.consumer.share.facts import of_kafka, of_model
 from groupcheck.oracles.kafka.answers import Answer, ConsumerAnswer
 from groupcheck.oracles.kafka.commands import (
@@ -39,7 +40,6 @@ from groupcheck.oracles.kafka.commands import (
 )
 from groupcheck.oracles.kafka.schedule import Step
 
-AHEAD = 5
 # Kafka takes no less than its offsets.commit.timeout.ms.
 RETRY_MS = 5_000
 # No row waits so long.
@@ -144,13 +144,7 @@ class ShareRows(ConsumerRows):
 
 
 def _epoch(request: Request, known: Known) -> int:
-    if request.kind == Kind.JOIN:
-        return 0
-    if request.kind in LEAVING:
-        return LEAVING[request.kind]
-    if request.tag == Tag.PREVIOUS:
-        return known.previous
-    if request.tag == Tag.OLD:
+    if request.kind == Kind.BEAT and request.tag == Tag.OLD:
         free = [e for e in range(1, known.epoch) if e != known.previous]
         return free[0] if free else known.epoch + AHEAD
-    return max(known.epoch, 1) + (AHEAD if request.tag == Tag.AHEAD else 0)
+    return epoch_of(request, known)

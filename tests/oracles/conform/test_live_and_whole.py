@@ -48,6 +48,10 @@ REFUSED: Mapping[str, str | Mapping[str, str]] = {
         "--live": "a walk on a live broker follows classic groups alone",
         "--whole": "only the coordinator is compared in share",
     },
+    "streams": {
+        "--live": "a walk on a live broker follows classic groups alone",
+        "--whole": "only the coordinator is compared in streams",
+    },
     "share_partition": NO_CODE + "its rules were written from SharePartition",
     "connect_backoff": REPORTS,
     "connect_versions": REPORTS,

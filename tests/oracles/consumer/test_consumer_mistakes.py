@@ -1,6 +1,7 @@
 """`conform consumer` notices every mistake of tests/mutants/mistakes_of_consumer_groups.toml in the
 rules of the model's coordinator, and with `--side member` each of mistakes_of_java_members.toml in
-those of Java's member. Each is put into fresh copies of the modules that have the rules.
+those of Java's member; `conform streams` notices each of mistakes_of_streams_groups.toml. Each is
+put into fresh copies of the modules that have the rules.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ import pytest
 from groupcheck.oracles.kafka.driver import shared
 
 ROOT = Path(__file__).parents[3]
-RULES = "groupcheck.model.protocol.consumer"
-PACKAGES = (RULES, "groupcheck.oracles.consumer")
+PROTOCOL = "groupcheck.model.protocol"
+PACKAGES = (f"{PROTOCOL}.consumer", f"{PROTOCOL}.streams", "groupcheck.oracles.consumer")
 CATALOGUE = ROOT / "tests" / "mutants" / "mistakes_of_consumer_groups.toml"
 MISTAKES: list[dict[str, str]] = tomllib.loads(CATALOGUE.read_text("utf-8"))["mistake"]
 OF_MEMBERS = CATALOGUE.with_name("mistakes_of_java_members.toml")
 MEMBERS: list[dict[str, str]] = tomllib.loads(OF_MEMBERS.read_text("utf-8"))["mistake"]
+OF_STREAMS = CATALOGUE.with_name("mistakes_of_streams_groups.toml")
+STREAMS: list[dict[str, str]] = tomllib.loads(OF_STREAMS.read_text("utf-8"))["mistake"]
 # Family -> how many of its rows are asked: the shortest schedules find nearly every mistake.
 ASKED = {
     "full group": 218,
@@ -61,7 +64,7 @@ def mistaken(mistake: Mapping[str, str]) -> Iterator[ModuleType]:
     for name in healthy:
         del sys.modules[name]
     try:
-        sys.meta_path.insert(0, Wrong(f"{RULES}.{path.stem}", wrong))
+        sys.meta_path.insert(0, Wrong(f"{PROTOCOL}.{path.parent.name}.{path.stem}", wrong))
         yield importlib.import_module("groupcheck.oracles.consumer.families")
     finally:
         del sys.meta_path[0]
@@ -116,6 +119,19 @@ def noticed_in_members(mistake: Mapping[str, str]) -> bool:
     return False
 
 
+def noticed_in_streams(mistake: Mapping[str, str]) -> bool:
+    """Does some row of streams groups differ, of the family that the mistake names?"""
+    kafka = mistake.get("kafka", KAFKA)
+    with mistaken(mistake):
+        found = importlib.import_module("groupcheck.oracles.consumer.streams.families")
+        exploring = importlib.import_module("groupcheck.oracles.consumer.exploring")
+        rows = importlib.import_module("groupcheck.oracles.consumer.streams.rows")
+        (family,) = (f for f in found.EVERY if f.name == mistake["family"])
+        asked = rows.StreamsRows(found.spec_of(family, kafka))
+        explored = exploring.explore(asked, shared(kafka), family.most)
+        return any(row.same is None for row in explored)
+
+
 def by_night(mistakes: list[dict[str, str]]) -> list[Any]:
     return [
         pytest.param(m, id=m["about"], marks=[pytest.mark.night] * bool(k % QUICK))
@@ -133,8 +149,13 @@ def test_conform_notices_a_mistake_in_a_rule_of_members(mistake: dict[str, str])
     assert noticed_in_members(mistake)
 
 
+@pytest.mark.parametrize("mistake", by_night(STREAMS))
+def test_conform_notices_a_mistake_in_a_rule_of_streams_groups(mistake: dict[str, str]) -> None:
+    assert noticed_in_streams(mistake)
+
+
 def test_every_mistake_fits_its_rule() -> None:
-    for mistake in (*MISTAKES, *MEMBERS):
+    for mistake in (*MISTAKES, *MEMBERS, *STREAMS):
         path = ROOT / "model" / "protocol" / mistake["file"]
         source = path.read_text("utf-8")
         assert source.count(mistake["old"]) == 1, mistake["about"]
