@@ -61,7 +61,11 @@ def for_families(families: Iterable[Family]) -> Promises:
     """The promises of these families, in the order of the modules and of their lines. A family
     without promises has none.
     """
-    families = tuple(families)
+    return _of_families(tuple(families))
+
+
+@cache  # each check asks, and there are hundreds of promises to look through
+def _of_families(families: tuple[Family, ...]) -> Promises:
     places = [tuple(vars(module).values()) for module in _modules()]
     places += [feature.promises for feature in every_feature().values()]
     found = [p for place in places for f in families for p in place if _is(p, f)]

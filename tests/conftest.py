@@ -43,7 +43,11 @@ OF_TERMINALS = (
 )
 OF_PYTEST = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 OF_CI = ("GITHUB_ACTIONS",)  # which makes commands print annotations
-ON_SPARK = ("oracles/spark/", "test_archive_on_spark.py", "test_sweep_spark.py")
+# Files that run in one process, because each would start the same JVMs.
+TOGETHER = {
+    "Spark": ("oracles/spark/", "test_archive_on_spark.py", "test_sweep_spark.py"),
+    "four versions of Kafka": ("oracles/consumer/",),
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -85,17 +89,18 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-class OneSpark(LoadFileScheduling):  # type: ignore[misc]
-    """`--dist loadfile`, and all files that start Spark in one process: its JVM starts once."""
+class OneJvm(LoadFileScheduling):  # type: ignore[misc]
+    """`--dist loadfile`, and all files that start the same JVMs in one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "Spark" if any(part in file for part in ON_SPARK) else file
+        alike = (what for what, parts in TOGETHER.items() if any(part in file for part in parts))
+        return next(alike, file)
 
 
 @pytest.hookimpl(optionalhook=True)  # there is none with `-p no:xdist`
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    return OneSpark(config, log) if config.getoption("dist") == "loadfile" else None
+    return OneJvm(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -34,7 +34,10 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import Firing, Path, Step
 
 State = tuple[Any, ...]
+# A way to rest: urgent firings, state at rest, step invariants broken.
+Settled = tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]
 LONGEST_CHAIN = 10_000  # urgent outcomes inside one step; more is a rule that never comes to rest
+FEW_STARTS = 10_000
 MOST_OUTCOMES = (1 << 16) - 1  # of one rule for one combination of arguments
 
 
@@ -68,6 +71,7 @@ class Semantics:
         self._indexing: dict[int, tuple[Predicate, Indexing]] = {}
         # None: values are not compared with those before.
         self.taken: Taken | None = None
+        self._starts: list[tuple[State, Settled]] = []
         self.refined = [Refined(r, self, Semantics(r.spec)) for r in spec.refinements]
 
     def instance(self, rule: str, me: int | None = None, others: tuple[int, ...] = ()) -> Instance:
@@ -227,13 +231,11 @@ class Semantics:
                 p.name, fault(error), i.called(before), kind="step invariant"
             ) from error
 
-    def settle(
-        self, state: State
-    ) -> Iterator[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]]:
+    def settle(self, state: State) -> Iterator[Settled]:
         """All ways in which urgent rules bring a state to rest: (urgent firings, state at rest,
         step invariants broken). Raises `RuleError` if urgent rules do not come to rest.
         """
-        stack: list[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]] = [((), state, ())]
+        stack: list[Settled] = [((), state, ())]
         while stack:
             chain, now, broken = stack.pop()
             if len(chain) > LONGEST_CHAIN:
@@ -263,15 +265,19 @@ class Semantics:
 
     def starts(self) -> list[tuple[tuple[Firing, ...], State, State]]:
         """Initial states at rest: (urgent firings, state as declared, state at rest)."""
-        return [
-            (chain, raw, rest) for raw in self.declared() for chain, rest, _ in self.settle(raw)
-        ]
+        return [(chain, raw, rest) for raw, (chain, rest, _) in self._settled_starts()]
+
+    def _settled_starts(self) -> list[tuple[State, Settled]]:
+        """Each initial state as declared with a way to rest. Kept where there are few."""
+        found = self._starts or [(raw, x) for raw in self.declared() for x in self.settle(raw)]
+        self._starts = found if len(found) <= FEW_STARTS else []
+        return found
 
     def broken_at_starts(self) -> dict[str, State]:
         """The step invariants that urgent rules break in initial states, and the refinements that
         begin otherwise, each with such a state at rest.
         """
-        settled = [x for state in self.declared() for x in self.settle(state)]
+        settled = [x for _, x in self._settled_starts()]
         wrong = {p.name: rest for _, rest, broken in reversed(settled) for p in broken}
         for r in self.refined:
             late = next((rest for _, rest, _ in settled if not r.begins(rest)), None)

@@ -12,13 +12,13 @@ from groupcheck.model.engine.promises import ALL
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Path
 
-LOOKED_AT = 20_000  # states that `out_of_reach` visits before it gives up
+LOOKED_AT, TAKEN = 20_000, 100_000  # states and transitions after which `out_of_reach` gives up
 
 
 def out_of_reach(see: Semantics, state: State) -> dict[str, Binding]:
     """The `always_possible` promises to whose goal no path from this state leads, each with the
     first binding for which none does. Those of which it cannot be told are left out: there are too
-    many states.
+    many states or transitions.
     """
     promises = [p for p in see.spec.progress if p.kind == "always_possible"]
     open_ = [(p, binding) for p in promises for binding in see.instances(p.bound)]
@@ -44,7 +44,7 @@ def out_of_reach(see: Semantics, state: State) -> dict[str, Binding]:
         for now in map(search.state, range(place, end)):
             open_ = [(p, b) for p, b in open_ if not see.answer(p.goal, ALL, b, now)]
         while open_ and place < end:
-            if len(search.states) > LOOKED_AT:
+            if len(search.states) > LOOKED_AT or search.transitions > TAKEN:
                 return {}
             place = search.stretch(place, end, math.inf)
     return {p.name: binding for p, binding in reversed(open_)}

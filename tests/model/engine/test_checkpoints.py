@@ -58,7 +58,7 @@ def test_a_search_that_is_stopped_while_rules_are_called_continues(
     """
     monkeypatch.setattr(exploration, "PULSE", -1.0)  # limits are looked at in each batch
     wider = []
-    for batch in range(0, 60, 3):
+    for batch in range(0, 60, 6):
         left, folder = [batch], tmp_path / str(batch)
 
         def limit(run, filling=False, left=left):

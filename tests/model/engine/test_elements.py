@@ -244,7 +244,7 @@ def disagreements(first, number):
     [0, pytest.param(1000, marks=pytest.mark.night), pytest.param(2000, marks=pytest.mark.night)],
 )
 def test_engines_agree_with_the_judge_on_random_specs_that_store_elements(first):
-    number = 400 if first else 30
+    number = 400 if first else 20
     wrong, exchanged = disagreements(first, number)
     assert not wrong and exchanged > number / 8
 

@@ -193,9 +193,10 @@ def identity_of(spec, smaller):
     return refines(smaller, mapping, "itself")
 
 
-def test_engines_agree_on_random_specs():
+@pytest.mark.parametrize("number", [3, pytest.param(24, marks=pytest.mark.night)])
+def test_engines_agree_on_random_specs(number):
     verdicts, differ = set(), []
-    for seed, spec, _ in islice(specs(40_000), 8):
+    for seed, spec, _ in islice(specs(40_000), number):
         whole = attrs.evolve(
             spec, invariants=(), goals=(), views=(), ends=(), constraints=(), deadlock=False,
             refinements=(),

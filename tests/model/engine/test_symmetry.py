@@ -4,6 +4,7 @@ what a search of all states answers.
 
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -275,9 +276,12 @@ def test_a_guard_that_takes_the_index_of_one_element_directs_no_walk(explore: En
 # -- random specs
 
 
-def blind_specs(first: int, count: int) -> Any:
+@cache
+def blind_specs(first: int, count: int) -> list[tuple[int, Spec, Any]]:
+    """Seeds with their specs and what the judge says."""
+    found: list[tuple[int, Spec, Any]] = []
     seed = first - 1
-    while count:
+    while len(found) < count:
         seed += 1
         spec = random_spec(seed, is_blind=True)
         try:
@@ -285,20 +289,20 @@ def blind_specs(first: int, count: int) -> Any:
         except (TooLargeError, NothingWithinError):
             continue
         if said["states"] >= 8:
-            count -= 1
-            yield seed, spec, said
+            found.append((seed, spec, said))
+    return found
 
 
 @pytest.mark.parametrize("explore", ENGINES)
 def test_random_specs_have_the_numbers_that_the_judge_gives_without_symmetry(explore: Engine):
     used = 0
-    for seed, spec, said in blind_specs(1, 10):
+    for seed, spec, said in blind_specs(1, 6):
         verdict = explore(spec, symmetry=True)
         assert answer(verdict) == said, seed
         used += verdict.symmetry.used
         for violation in verdict.violations:
             assert Semantics(spec).follow(violation.key) == violation.path, seed
-    assert used >= 3
+    assert used >= 2
 
 
 @rule
@@ -389,6 +393,7 @@ def test_the_classic_group_needs_a_sixth_of_the_states():
     assert reduced.symmetry.arrays == (("seats", "client", "link"),)
 
 
+@pytest.mark.night
 def test_four_members_need_a_twentieth_of_the_states():
     verdict = fast.explore(classic(members=4, any_faults=1), symmetry=True)
     whole = verdict.states, verdict.transitions, verdict.depth  # as counted without symmetry

@@ -4,13 +4,14 @@ there are.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import attrs
 import pytest
 
 from groupcheck.invariants.registry import for_families
-from groupcheck.model.engine import ScopeError, Spec, evolve, reference
+from groupcheck.model.engine import ScopeError, evolve, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED, Verdict
@@ -41,13 +42,15 @@ def mask(*numbers: int) -> int:
     return sum(1 << (p - 1) for p in numbers)
 
 
-def promised(**fields: Any) -> Spec:
-    bare = spec(AsyncScope(**fields))
-    return attrs.evolve(bare, invariants=PROMISES.invariants, views=PROMISES.views)
-
-
 def check(**fields: Any) -> Verdict:
-    return explore(promised(**fields))
+    return checked(AsyncScope(**fields))
+
+
+@cache
+def checked(scope: AsyncScope) -> Verdict:
+    """What several readings are compared with is searched once."""
+    bare = spec(scope)
+    return explore(attrs.evolve(bare, invariants=PROMISES.invariants, views=PROMISES.views))
 
 
 # -- the example of the source: C1 {1, 3, 4}, C2 {2, 5}, and C3 joins

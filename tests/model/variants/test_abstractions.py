@@ -8,6 +8,7 @@ values, without those.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -34,6 +35,12 @@ def at(*faults: str, generations: int = 2, **scope: Any) -> Scope:
     )
 
 
+@cache
+def model_at(scope: Scope) -> Space:
+    """The states of the model, which several abstractions are compared with."""
+    return explore_all(spec(scope))
+
+
 def ids(faults: tuple[str, ...]) -> str:
     return "+".join(faults) or "none"
 
@@ -42,7 +49,7 @@ def beside(without: Callable[[Scope], Spec], scope: Scope) -> tuple[Space, Space
     """The model and the one without the abstraction; the latter is larger, or the comparison shows
     nothing.
     """
-    model, larger = explore_all(spec(scope)), explore_all(without(scope))
+    model, larger = model_at(scope), explore_all(without(scope))
     assert len(larger.states) > len(model.states)
     return model, larger
 
@@ -62,7 +69,7 @@ def test_on_join_complete_in_the_step_of_the_sync_answer_loses_nothing(
     faults: tuple[str, ...],
 ) -> None:
     model, larger = (
-        explore_all(spec(at(*faults))),
+        model_at(at(*faults)),
         explore_all(spec(at(*faults, atomic_complete=False))),
     )
     assert len(larger.states) > len(model.states)
@@ -84,7 +91,7 @@ def test_numbers_of_ids_that_are_used_again_lose_nothing(
 ) -> None:
     scope = at(*faults, generations=generations)
     model, larger = (
-        explore_all(spec(scope)),
+        model_at(scope),
         explore_all(variations.with_ids_never_used_again(scope)),
     )
     assert (memories(larger), beliefs(larger), fired(larger)) == (
@@ -110,7 +117,7 @@ def test_old_assignments_and_claims_that_a_new_round_clears_are_missed_by_nobody
     faults: tuple[str, ...],
 ) -> None:
     model, larger = (
-        explore_all(spec(at(*faults))),
+        model_at(at(*faults)),
         explore_all(variations.with_old_assignments_kept(at(*faults))),
     )
     assert (live_memories(larger), beliefs(larger), fired(larger)) == (
@@ -163,7 +170,7 @@ def test_a_process_that_is_down_is_one_that_has_not_joined_yet(faults: tuple[str
 def test_commits_of_what_is_committed_already_change_nothing(
     faults: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = explore_all(spec(at(*faults)))
+    model = model_at(at(*faults))
 
     def must_commit_first(member: Client, scope: Scope) -> bool:
         return (

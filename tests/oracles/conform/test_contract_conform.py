@@ -4,13 +4,13 @@ real coordinator and agrees, or the variant says that it is not, and is refused.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import attrs
 import pytest
+from thinned import Thinned
 
 from groupcheck.model.engine import Spec, UserError, rule
 from groupcheck.model.engine.rule import Rule
@@ -22,14 +22,10 @@ from groupcheck.model.protocol.transform import extended, rebuilt
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.conform.conformance import conform
-from groupcheck.oracles.conform.jobs import Row
-from groupcheck.oracles.conform.row import Memory
-from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.explain import subject
 from groupcheck.oracles.kafka.driver import Driver
 
 CLASSIC = load("classic")
-ENOUGH = 12  # rows with equal outcomes; `make nightly` executes all
 # Outcomes that need more members than rows have: `test_static_walks.py` executes them, with the
 # rules of static_membership.
 IN_ROUNDS = {
@@ -125,29 +121,6 @@ def own_outcomes(variant: Variant, phases: bool) -> set[str]:
     return {name for r in rules for name in r.names if r.name not in same}
 
 
-class OfOtherRules(Tour):
-    """Executes the rows in which another rule than `same` fires, the first `ENOUGH` of those with
-    equal outcomes, and the rows that lead on.
-    """
-
-    def __init__(self, *args: Any, same: set[str], **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._same = same
-        self._alike: Counter[frozenset[tuple[str, ...]]] = Counter()
-
-    def _enter(self, memory: Memory) -> Iterator[Row]:
-        for given in self._rows.inputs(memory):
-            outcomes = self._rows.outcomes(memory, given)
-            fired = {name.partition(":")[0] for o in outcomes for name in o.rules}
-            alike = frozenset(tuple(o.rules) for o in outcomes)
-            self._alike[alike] += 1
-            is_new = not fired <= self._same and self._alike[alike] <= ENOUGH
-            if not is_new and all(o.after in self._waiting for o in outcomes):
-                continue
-            self._waiting.update(dict.fromkeys(o.after for o in outcomes))
-            yield self._ledger.enter(memory, given, outcomes)
-
-
 def never_executed(variant: Variant, coordinator: Driver) -> set[str]:
     """The outcomes of its coordinator's own rules that none of the scopes executes which it names
     for that; `make nightly` executes all rows of these scopes. Those of a fail-over in its phases
@@ -155,7 +128,7 @@ def never_executed(variant: Variant, coordinator: Driver) -> set[str]:
     """
     left = own_outcomes(variant, any(map(in_phases, variant.executed)))
     for scope in variant.executed:
-        tour = partial(OfOtherRules, same=same_rules(variant, phases=in_phases(scope)))
+        tour = partial(Thinned, same=same_rules(variant, phases=in_phases(scope)))
         found = conform(variant.name, kafka="4.3.0", driver=coordinator, tour=tour, **scope)
         assert (found.verdict, found.reason) == ("agrees", ""), scope
         left -= own_outcomes(variant, in_phases(scope)) - set(found.never_executed)
