@@ -125,7 +125,7 @@ DIALECTS = (
     multiple=True,
     metavar="CHANGE",
     help="Simulate what happened to the group's processes under a change: static, dynamic,"
-    " cooperative, eager, or a setting such as session.timeout.ms=60s. Repeatable"
+    " cooperative, eager, consumer (KIP-848), or a setting such as session.timeout.ms=60s. Repeatable"
     " (docs/what_if.md).",
 )
 @settings_option(

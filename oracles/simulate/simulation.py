@@ -107,7 +107,13 @@ def admitted(setup: Setup) -> Spec:
     variant = registry.load(setup.variant)
     needs = "" if setup.course else scenario(setup.scenario).needs
     added = int(setup.assumptions.added_partitions) if needs == "add_partitions" else 0
-    spec = simulated(variant, setup.members, setup.partitions, added)
+    spec = simulated(variant, setup.members, setup.partitions, added, static=setup.static)
+    if setup.static and not isinstance(spec.scope, ConsumerScope):
+        raise UserError(
+            "static members of the classic protocol are a variant of their own",
+            where=setup.variant,
+            do="simulate static_membership",
+        )
     if needs and needs not in {rule.name for rule in spec.rules}:
         raise UserError(
             f"{setup.scenario} needs the rule {needs}, which {setup.variant} does not have",
