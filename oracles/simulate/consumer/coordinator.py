@@ -74,9 +74,9 @@ class ConsumerCoordinator(Thread[ConsumerParts]):
         wrote = group.take(bound, index, outcome, done)
         done = self._writes(done, wrote)
         answer = group.link(index).back
-        if (heard := self._heard[index]) is not None and answer is not None:
-            if answer.code == NONE:  # one that is refused keeps nobody's session alive
-                heard.at = max(heard.at, done)
+        well = answer is not None and answer.code == NONE
+        if (heard := self._heard[index]) is not None and well:  # a refused one keeps nothing alive
+            heard.at = max(heard.at, done)
         self._rebalance_timer(index, before, done)
         if group.link(index).back is not None:
             turn = self.turn[index] = turn + 1
