@@ -46,7 +46,7 @@ def test_brokers_from_4_0_on_offer_kip_848_with_their_own_session() -> None:
 
 
 def test_a_change_of_protocol_is_one_change_and_a_static_member_another() -> None:
-    dynamic, static = of_consumer("4.3.1")
+    dynamic, static = of_consumer("4.3.1", "group.consumer.session.timeout.ms=50000")
     assert (dynamic.changes(DEFAULTS), static.changes(DEFAULTS)) == (1, 2)
     assert DEFAULTS.changes(dynamic) == 1 and static.changes(dynamic) == 1
 
