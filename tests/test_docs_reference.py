@@ -10,10 +10,13 @@ from functools import cache
 from pathlib import Path
 
 import assemble
+import attrs
 import pytest
 import yaml
 
 import groupcheck
+from groupcheck.model.protocol.consumer.java_releases import JavaRelease, java_release
+from groupcheck.model.protocol.consumer.releases import RELEASES, Release
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.documents import documents
 from groupcheck.oracles.command_line.listing import listing
@@ -177,3 +180,16 @@ def test_each_link_between_pages_leads_to_a_page_and_to_a_heading_of_it(site):
             broken += [] if found else [(page.name, target, anchor)]
     assert followed > 50
     assert broken == []
+
+
+def test_each_rule_that_differs_between_versions_has_a_row_with_where_it_holds(site):
+    rows = {
+        cells[0].strip("`"): cells[2:]
+        for line in text(site, "versions").splitlines()
+        if (cells := line.strip("| ").split(" | "))[0].startswith("`")
+    }
+    assert {*rows} == {f.name for kind in (Release, JavaRelease) for f in attrs.fields(kind)}
+    for name, marks in rows.items():
+        kind = RELEASES.__getitem__ if hasattr(Release(), name) else java_release
+        assert marks == ["yes" if getattr(kind(v), name) else "-" for v in sorted(RELEASES)], name
+        assert "yes" in marks and "-" in marks, f"{name} differs nowhere"

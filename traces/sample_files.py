@@ -35,6 +35,11 @@ SAMPLES = {
         "replay",
         "A broker's log, Kafka 4.1: console consumers join and leave two groups.",
     ),
+    "consumer-protocol": Sample(
+        "consumer-protocol.log",
+        "replay",
+        "A broker's log at DEBUG, Kafka 4.3: consumers of KIP-848 come and go, and one is killed.",
+    ),
     "zombie": Sample(
         "zombie.requests.log.gz",
         "replay",

@@ -16,6 +16,7 @@ import causes
 import documents
 import facts
 import reference
+import versions
 
 ROOT = Path(__file__).parents[2]
 OF_THE_ROOT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "FINDINGS.md")
@@ -62,6 +63,7 @@ def assemble(into: Path) -> None:
         "reference/statements.md": causes.statements(),
         "reference/facts.md": facts.facts(),
         "reference/documents.md": documents.documents(),
+        "reference/versions.md": versions.versions(),
     }
     for path in sources():
         target = into / path.relative_to(ROOT / "docs")

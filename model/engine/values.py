@@ -7,7 +7,8 @@ than half of the results come again. Equal values count as one (1 and True), as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import inf
 from operator import is_
 from typing import Any, TypeVar
@@ -82,6 +83,17 @@ class _Replacer:
 _replacers: dict[tuple[Any, ...], _Replacer] = {}
 
 
+@contextmanager
+def unremembered() -> Iterator[None]:
+    """Within it `evolve` remembers nothing: for a run whose values seldom come again."""
+    global _replacers
+    kept, _replacers = _replacers, _Forgetful()
+    try:
+        yield
+    finally:
+        _replacers = kept
+
+
 def evolve(value: T, /, **changes: Any) -> T:
     """The same value with some fields changed: `attrs.evolve` for values without converters, as one
     generated constructor call.
@@ -112,6 +124,14 @@ def evolve(value: T, /, **changes: Any) -> T:
         return replacer.make(value, **changes)  # type: ignore[no-any-return]
     replacer.spared += 1
     return known[1]  # type: ignore[no-any-return]
+
+
+class _Forgetful(dict[tuple[Any, ...], _Replacer]):
+    """Replacers that remember nothing."""
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        default.made, default.left = None, inf
+        return super().setdefault(key, default)
 
 
 def _new(cls: type, changes: list[str]) -> _Replacer:

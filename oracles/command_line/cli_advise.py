@@ -30,6 +30,7 @@ RATE = Number(min=0, max=10_000)
     short_help="Recommend protocol and timeouts for a described group.",
     epilog=examples(
         "groupcheck advise --members 20 --restart 40s --deploys-per-week 10",
+        "groupcheck advise --members 20 --kafka 4.3.1",
         "groupcheck advise --now cooperative --set session_timeout_ms=20000",
         "groupcheck advise --members 12 --slow-message 6m --slow-per-week 20 --html advice.html",
         "groupcheck advise --set resume_ms=60000 --set loss=0.01 --json",
@@ -116,6 +117,13 @@ RATE = Number(min=0, max=10_000)
     show_default=True,
     metavar="N",
     help="How often an application stops polling for good, while its process lives.",
+)
+@click.option(
+    "--kafka",
+    metavar="VERSION",
+    help="The version of the brokers, such as 4.3.1. From 4.0 on, group.protocol=consumer (KIP-848)"
+    " is an alternative, too; if it is recommended, the answer says what it needs and which bugs of"
+    " it the version has.",
 )
 @click.option(
     "--now",

@@ -125,8 +125,8 @@ DIALECTS = (
     multiple=True,
     metavar="CHANGE",
     help="Simulate what happened to the group's processes under a change: static, dynamic,"
-    " cooperative, eager, or a setting such as session.timeout.ms=60s. Repeatable"
-    " (docs/what_if.md).",
+    " cooperative, eager, consumer (KIP-848), or a setting such as session.timeout.ms=60s."
+    " Repeatable (docs/what_if.md).",
 )
 @settings_option(
     "With --what-if: what holds in the baseline where the log does not tell it; see `list"

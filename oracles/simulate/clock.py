@@ -16,6 +16,7 @@ from typing import Any
 
 Event = Callable[..., None]
 REPORT_INTERVAL_S = 0.2
+LOOK = 32  # events between two looks at the real time
 
 
 class OutOfTime(Exception):
@@ -54,11 +55,15 @@ class Clock:
         heap, pop = self._heap, heapq.heappop
         self._stopped = False
         alarm = self._alarm()
+        left = LOOK
         while heap and heap[0][0] <= until_ms and not self._stopped:
             self.now, _, event, args = pop(heap)
             event(*args)
-            if time.monotonic() > alarm:
-                alarm = self._rings()
+            left -= 1
+            if not left:
+                left = LOOK
+                if time.monotonic() > alarm:
+                    alarm = self._rings()
         if not self._stopped:
             self.now = until_ms
 

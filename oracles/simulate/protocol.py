@@ -44,13 +44,16 @@ def unbounded(kind: Any) -> type[Any]:
     )
 
 
-def simulated(variant: Variant, members: int, partitions: int, added: int = 0) -> Spec:
+def simulated(
+    variant: Variant, members: int, partitions: int, added: int = 0, *, static: bool = False
+) -> Spec:
     """The spec of a variant with so many members and partitions, for a simulation. Where topics
-    change, so many of the partitions are added later.
+    change, so many of the partitions are added later. `static`: all members of a group of KIP-848
+    are static ones.
     """
     kind: Any = variant.scope_type
     if kind is ConsumerScope:
-        return consumer_group(variant, members, partitions)
+        return consumer_group(variant, members, partitions, members if static else 0)
     fields = {
         "members": members,
         "partitions": partitions,
@@ -66,14 +69,15 @@ def simulated(variant: Variant, members: int, partitions: int, added: int = 0) -
     return heartbeats_go_on(variant.spec(scope))
 
 
-def consumer_group(variant: Variant, members: int, partitions: int) -> Spec:
+def consumer_group(variant: Variant, members: int, partitions: int, static: int = 0) -> Spec:
     """The spec of a group of KIP-848: messages are steps of their own, callbacks too, the assignor
     is the one that Kafka has by default, and there is an assignment interval. Members are simple
-    ones.
+    ones; `static` of them, the first ones, have a group.instance.id.
     """
     scope = unbounded(ConsumerScope)(
         members=members,
         partitions=partitions,
+        static_members=static,
         assignor="uniform",
         interval=True,
         wire="explicit",

@@ -25,6 +25,9 @@ class Setup:
     # The members that the group has at most, and the partitions of its one topic.
     members: int = 100
     partitions: int = 100
+    # All members are static ones. Of `consumer` alone: static members of the classic protocol are
+    # variants of their own.
+    static: bool = False
     seed: int = 0
     # Virtual time: the run ends then, or once the group rests (if `until_rest`). None: long enough
     # for the scenario (`simulation.lasting`).

@@ -20,8 +20,9 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.engine.functions import outcomes
+from groupcheck.model.engine.functions import gives_outcomes, outcomes
 from groupcheck.model.engine.rule import Rule
+from groupcheck.oracles.simulate.interning import Interned
 
 Value = Any
 # An outcome: the name that it counts under, and the new values.
@@ -37,6 +38,8 @@ class Bound:
     step: tuple[int, ...]
     guard_at: int | None
     remembers: bool
+    # Its calls can be iterated as they are.
+    plain: bool
     # Index -> the places of its slots there, and what takes their values from the state.
     _places: dict[int, tuple[tuple[int, ...], Callable[[list[Value]], Any]]] = field(factory=dict)
     # Identities of the values of its slots -> its outcomes.
@@ -71,9 +74,8 @@ class World:
             if slot.size is not None and name not in given:
                 many = (value,) * slot.size
             self.values += many
-        # Of equal values the one that came first.
-        self._first: dict[Value, Value] = {}
-        self.values = [self._first.setdefault(value, value) for value in self.values]
+        self._kept = Interned()
+        self.values = [self._kept(value) for value in self.values]
         self.rules = {r.name: self._bound(r) for r in spec.rules}
 
     def _bound(self, rule: Rule) -> Bound:
@@ -81,7 +83,8 @@ class World:
         base = tuple(self.first[slot] for slot in rule.slots)
         step = tuple(int(self.size[slot] is not None) for slot in rule.slots)
         guard = None if rule.guard is None else rule.named.index(rule.guard.slot)
-        return Bound(rule, base, step, guard, "walk" not in rule.slots)
+        plain = gives_outcomes(rule.call)
+        return Bound(rule, base, step, guard, "walk" not in rule.slots, plain)
 
     def __getitem__(self, place: tuple[str, int]) -> Value:
         slot, index = place
@@ -89,7 +92,7 @@ class World:
 
     def put(self, slot: str, index: int, value: Value) -> None:
         """Gives a slot another value; the driver itself does so where it makes a choice."""
-        kept = value if slot == "walk" else self._first.setdefault(value, value)
+        kept = value if slot == "walk" else self._kept(value)
         self.values[self.first[slot] + index] = kept
 
     def opens(self, bound: Bound, index: int) -> bool:
@@ -102,25 +105,26 @@ class World:
 
     def outcomes(self, bound: Bound, index: int) -> list[Outcome]:
         """All that the rule may do now at this index."""
-        _, get = bound.places(index)
-        *args, _ = get(self.values)
+        _, get = bound._places.get(index) or bound.places(index)
+        args = get(self.values)
         if not bound.remembers:
-            return self._called(bound, index, args)
+            return self._called(bound, index, args[:-1])
         # The values are interned, so they live as long as this world, and so do their ids.
         key = (*map(id, args), index) if bound.rule.takes else tuple(map(id, args))
         made = bound.made.get(key)
         if made is None:
-            made = bound.made[key] = self._called(bound, index, args)
+            made = bound.made[key] = self._called(bound, index, args[:-1])
         return made
 
-    def _called(self, bound: Bound, index: int, args: list[Value]) -> list[Outcome]:
+    def _called(self, bound: Bound, index: int, args: tuple[Value, ...]) -> list[Outcome]:
         if not self.opens(bound, index):
             return []
         rule = bound.rule
         given = (index,) * len(rule.takes)
         scope = (self.spec.scope,) if rule.takes_scope else ()
         found = []
-        for yielded in outcomes(rule.call(*given, *args, *scope)):
+        called = rule.call(*given, *args, *scope)
+        for yielded in called if bound.plain else outcomes(called):
             name, values = rule.name, yielded
             if rule.labels:
                 name, values = f"{rule.name}:{yielded[0]}", yielded[1:]
@@ -130,12 +134,11 @@ class World:
         return found
 
     def _interned(self, bound: Bound, values: tuple[Value, ...]) -> list[Value]:
-        first = self._first
+        kept = self._kept
+        if bound.remembers:
+            return [*map(kept, values)]
         slots = bound.rule.slots
-        return [
-            value if slot == "walk" else first.setdefault(value, value)
-            for slot, value in zip(slots, values)
-        ]
+        return [value if slot == "walk" else kept(value) for slot, value in zip(slots, values)]
 
     def fire(self, bound: Bound, index: int, outcome: Outcome) -> list[tuple[str, int, Value]]:
         """Takes one outcome. Returns what it has changed: slots with their index (0 if single) and

@@ -78,7 +78,8 @@ class Member:
     # It led a generation, visibly joined again, or was in a second generation.
     used: bool = False
     # How many generations began while it was there, and when its session began to count for the
-    # last time: a generation began, or it joined; set when it is gone.
+    # last time: a generation began, or it joined; set when it is gone. Of a KIP-848 group: the last
+    # heartbeat that a line shows.
     generations: int = 0
     armed: Moment | None = None
     # How many generations it led, and how many rebalances it caused.
@@ -219,7 +220,8 @@ class Timeline:
         member = self.member(id, event)
         member.ended, member.gone = moment(event), how
         member.generations = self._begun - member.since
-        member.armed = self._last_begun if member.generations else member.joined
+        counts_from = member.armed or member.joined
+        member.armed = self._last_begun if member.generations else counts_from
         if member.generations + (member.joined is None) > 1:
             member.used = True
         return member
@@ -429,6 +431,8 @@ class Timeline:
             self.counts["joined"] += 1
             if event.what == "rejoined" and event.detail:
                 self._gone(event.detail, event, "replaced")
+        elif event.what == "assignment":
+            member.armed = moment(event)
         elif event.what in ("left", "fenced", "away", "gone", "found gone"):
             how = {"fenced": "expired", "found gone": "gone"}.get(event.what, event.what)
             self._gone(id, event, how)

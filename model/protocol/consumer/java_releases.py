@@ -6,21 +6,27 @@ from functools import cache
 
 from attrs import frozen
 
+from groupcheck.model.protocol.consumer.releases import rule
+
 
 @frozen
 class JavaRelease:
     """How the member of one version of Kafka goes about it."""
 
-    # An assignment is applied, and a revocation begins, only while the application polls
-    # (KAFKA-20106).
-    applies_in_poll: bool = True
-    # Partitions that are lost are not fetched any more while the application is told.
-    pauses_what_is_lost: bool = True
-    # A member that has left takes no harm from the answer that there is no group.
-    leaves_absent_group: bool = True
-    # What a member can resolve of an assignment is acknowledged once, not again and again
-    # (KAFKA-20145).
-    acknowledges_once: bool = True
+    applies_in_poll: bool = rule(
+        "An assignment is applied, and a revocation begins, only while the application polls "
+        "(KAFKA-20106)."
+    )
+    pauses_what_is_lost: bool = rule(
+        "Partitions that are lost are not fetched any more while the application is told."
+    )
+    leaves_absent_group: bool = rule(
+        "A member that has left takes no harm from the answer that there is no group."
+    )
+    acknowledges_once: bool = rule(
+        "What a member can resolve of an assignment is acknowledged once, not again and again "
+        "(KAFKA-20145)."
+    )
 
 
 @cache

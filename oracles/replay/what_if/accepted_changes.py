@@ -1,5 +1,5 @@
-"""Which groups are answered: consumer groups of the classic protocol, of a size that can be
-simulated.
+"""Which groups are answered: consumer groups of one protocol, the classic one or KIP-848, of a size
+that can be simulated.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ import re
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.replay.what_if.outside import Outside
+from groupcheck.oracles.replay.what_if.protocols import CONSUMER
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.timeline import client_of
 
 CONSUMERS = ("classic", "cooperative", "static")
 """Protocols of `GroupReport` that are those of classic consumer groups."""
+STATIC = ("away", "replaced")
+"""How static members of a group of KIP-848 go."""
 OTHERS = {
     # The name of a protocol that members offer in JoinGroup -> who they are.
     "default": "Kafka Connect",
@@ -55,11 +58,19 @@ def without_contradictions(report: GroupReport) -> None:
 
 
 def consumers(report: GroupReport) -> None:
-    """Raises `UserError` for a group that is not known to be a classic consumer group."""
+    """Raises `UserError` for a group that is not known to be one of consumers with one protocol."""
+    if any(a.kind == "protocol_changed" for a in report.anomalies):
+        raise UserError(
+            "changes between the classic protocol and KIP-848, and a simulation has one protocol",
+            where=report.group,
+            do="give the part of the log before that, or after it",
+        )
+    if report.protocol == CONSUMER:
+        _dynamic(report)
+        return
     if report.protocol not in CONSUMERS:
         raise UserError(
-            f"is a group of the {report.protocol} protocol, and only consumer groups of the classic"
-            " protocol are simulated",
+            f"is a group of the {report.protocol} protocol, and only consumer groups are simulated",
             where=report.group,
         )
     for name in sorted(_offered(report)):
@@ -76,6 +87,20 @@ def consumers(report: GroupReport) -> None:
             " simulated",
             where=report.group,
             do="give the request log if they are consumers: it tells the protocol",
+        )
+
+
+def _dynamic(report: GroupReport) -> None:
+    """Raises `UserError` for a group of KIP-848 with static members: its log does not tell which of
+    the others are static, too.
+    """
+    gone = sorted(m.id for m in report.timeline.members.values() if m.gone in STATIC)
+    if gone or report.timeline.counts["away"]:
+        raise UserError(
+            f"has static members ({gone[0] if gone else 'one was away'}), and the log of a group of"
+            " KIP-848 does not tell which others are",
+            where=report.group,
+            do="ask about the log of a group without them",
         )
 
 

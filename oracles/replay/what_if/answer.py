@@ -18,9 +18,21 @@ from groupcheck.oracles.replay.what_if.accepted_changes import (
     without_contradictions,
 )
 from groupcheck.oracles.replay.what_if.caveats import doubts
-from groupcheck.oracles.replay.what_if.change import VARIANTS, WORDS, Change, after
+from groupcheck.oracles.replay.what_if.change import Change, after
 from groupcheck.oracles.replay.what_if.merged_rounds import effects, served
 from groupcheck.oracles.replay.what_if.outside import FOLLOWS, Outside, outside
+from groupcheck.oracles.replay.what_if.protocols import (
+    CONSUMER,
+    COOPERATIVE,
+    EAGER,
+    INTERVAL,
+    PACE,
+    Kind,
+    each_of_a_side,
+    is_consumer,
+    is_static,
+    paced,
+)
 from groupcheck.oracles.replay.what_if.runs import Run
 from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, shortened
 from groupcheck.oracles.replay.what_if.settings import (
@@ -133,8 +145,9 @@ class WhatIf:
     asked: int
     rows: tuple[RebalanceRow, ...]
     stood: tuple[Stood, ...]
-    # Rounds in each replication.
+    # Rounds in each replication, and how often static members of a group of KIP-848 are refused.
     rounds: tuple[tuple[int, ...], tuple[int, ...]]
+    refused: tuple[tuple[int, ...], tuple[int, ...]]
     # For how long partitions had no reader, in ms, in each replication.
     stopped: tuple[tuple[float, ...], tuple[float, ...]]
     # Assumptions that the log does not state and that matter: guessed or estimated.
@@ -240,19 +253,11 @@ def what_if(
     too_large(report)
     without_contradictions(report)
     consumers(report)
-    events = outside(report, {name: getattr(before, name) for name in SETTINGS})
+    pace = paced(report.protocol, before)
+    events = outside(report, {name: getattr(pace, name) for name in SETTINGS})
     simulable(events)
-    if said is not None:
-        events = evolve(events, cooperative=said)
-    kinds = (bool(events.cooperative), bool(events.static))
-    course = Course(
-        events=events,
-        clock=shortened(events, (before, changed)),
-        baseline=(VARIANTS[kinds], before),
-        changed=(VARIANTS[_kinds(kinds, change)], changed),
-        partitions=partitions or events.partitions or max(len(events.processes), 1),
-        seed=seed,
-    )
+    events = _as_said(events, said)
+    course = _course(events, change, (before, changed), partitions, seed)
     _too_long(course, replications or LEAST_REPLICATIONS)
     asked, courses, sides, first_s = replicated(
         course, replications, budget_s, workers, partial_answer, watch
@@ -275,24 +280,70 @@ def what_if(
         stood=tuple(_stood(events, sides)),
         stopped=(_stopped(sides[0]), _stopped(sides[1])),
         rounds=(_rounds(sides[0]), _rounds(sides[1])),
-        assumed=tuple(_assumed(events, told)),
+        refused=(_refused(sides[0]), _refused(sides[1])),
+        assumed=tuple(_assumed(course, told, change)),
         partitions_guessed=not (partitions or events.partitions),
     )
 
 
-def _assumed(events: Outside, told: set[str]) -> Iterator[str]:
-    for name in SETTINGS:
-        if name not in told and (events.away_assumed or name != "restart_ms"):
+def _course(
+    events: Outside,
+    change: Change,
+    assumptions: tuple[Assumptions, Assumptions],
+    partitions: int | None,
+    seed: int,
+) -> Course:
+    was = _kind(events)
+    then = was.changed(change.words)
+    each_of_a_side(change.settings, was, then)
+    baseline, changed = ((k.variant, a) for k, a in zip((was, then), assumptions))
+    return Course(
+        events=events,
+        clock=shortened(events, (paced(*baseline), paced(*changed))),
+        baseline=baseline,
+        changed=changed,
+        partitions=partitions or events.partitions or max(len(events.processes), 1),
+        seed=seed,
+    )
+
+
+def _assumed(course: Course, told: set[str], change: Change) -> Iterator[str]:
+    """Of the settings that hold on either side, those that nobody states."""
+    events = course.events
+    sides = {is_consumer(variant) for variant, _ in (course.baseline, course.changed)}
+    before = is_consumer(course.baseline[0])
+    names = [
+        *(name for name in SETTINGS if False in sides or name not in PACE),
+        *((*PACE.values(), INTERVAL) if True in sides else ()),
+    ]
+    if False not in sides:
+        names.remove("initial_rebalance_delay_ms")
+    for name in names:
+        of_change = name in change.settings and before != (name in (*PACE.values(), INTERVAL))
+        if name in told or of_change:
+            continue
+        if events.away_assumed or name != "restart_ms":
             yield name
-    if events.cooperative is None:
+    if events.cooperative is None and not before:
         yield PROTOCOL
 
 
-def _kinds(kinds: tuple[bool, bool], change: Change) -> tuple[bool, bool]:
-    for word in change.words:
-        place, value = WORDS[word]
-        kinds = (value, kinds[1]) if place == 0 else (kinds[0], value)
-    return kinds
+def _as_said(events: Outside, cooperative: bool | None) -> Outside:
+    """What happened, with what `--set protocol` says. Raises `UserError` where the log tells it."""
+    if cooperative is None:
+        return events
+    if events.consumer:
+        raise UserError(
+            "the log is that of a group of KIP-848",
+            where=f"--set {PROTOCOL}",
+            do="leave it out",
+        )
+    return evolve(events, cooperative=cooperative)
+
+
+def _kind(events: Outside) -> Kind:
+    classic = COOPERATIVE if events.cooperative else EAGER
+    return Kind(CONSUMER if events.consumer else classic, bool(events.static))
 
 
 def _judged(
@@ -302,10 +353,10 @@ def _judged(
     stated: bool,
 ) -> Iterator[RebalanceRow]:
     """The rows, with the doubts about them. `stated`: the session timeout is known."""
-    assumed = (course.baseline[1], course.changed[1])
-    sessions = (assumed[0].session_timeout_ms, assumed[1].session_timeout_ms)
+    before, after = paced(*course.baseline), paced(*course.changed)
+    sessions = (before.session_timeout_ms, after.session_timeout_ms)
     unsure = doubts(course.events, sessions, stated=stated)
-    both = ((course.baseline, sides[0]), (course.changed, sides[1]))
+    both = (((course.baseline[0], before), sides[0]), ((course.changed[0], after), sides[1]))
     for k, row in enumerate(_rows(course.events, course.clock, courses, both)):
         yield evolve(row, doubt=unsure.get(k, ""))
 
@@ -363,7 +414,7 @@ def _rows(
 
 def _served(course: Scheduled, one: Run, variant: str, a: Assumptions) -> set[int]:
     """The rebalances of the log whose events some round serves."""
-    static = variant in (VARIANTS[False, True], VARIANTS[True, True])
+    static = is_static(variant)
     found = set()
     for mine in course.instants:
         heard = effects(mine, static, a)
@@ -405,6 +456,10 @@ def _follows(events: Outside, r: Round) -> bool:
 
 def _rounds(runs: Sequence[Run]) -> tuple[int, ...]:
     return tuple(len(one.rounds) for one in runs)
+
+
+def _refused(runs: Sequence[Run]) -> tuple[int, ...]:
+    return tuple(one.refused for one in runs)
 
 
 def _stopped(runs: Sequence[Run]) -> tuple[float, ...]:

@@ -8,23 +8,10 @@ from difflib import get_close_matches
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.replay.what_if.protocols import COOPERATIVE, EAGER, OF_CONSUMER, WORDS
 from groupcheck.oracles.simulate import Assumptions, documented, with_settings
 from groupcheck.oracles.simulate.assumptions import named, near_setting, number_of
 
-VARIANTS = {
-    # (cooperative, static) -> the variant that is simulated.
-    (False, False): "classic",
-    (True, False): "cooperative",
-    (False, True): "static_membership",
-    (True, True): "cooperative_static",
-}
-WORDS = {
-    # A word of --what-if -> (place in the keys of VARIANTS, value).
-    "cooperative": (0, True),
-    "eager": (0, False),
-    "static": (1, True),
-    "dynamic": (1, False),
-}
 EFFECTIVE = (
     "heartbeat_interval_ms",
     "session_timeout_ms",
@@ -49,6 +36,7 @@ EFFECTIVE = (
     "pause_every_s",
     "pause_ms",
     "metadata_bytes",
+    *OF_CONSUMER,
 )
 """The assumptions that can change what follows from the events of a log. The others belong to
 scenarios, to other protocols, or to figures that an answer does not have.
@@ -87,6 +75,12 @@ def changes(given: Sequence[str]) -> Change:
 
 
 def _word(text: str, words: Sequence[str]) -> str:
+    if text == "classic":
+        raise UserError(
+            "'classic' groups rebalance eagerly or cooperatively",
+            where="--what-if",
+            do=f"give {EAGER} or {COOPERATIVE}",
+        )
     if text not in WORDS:
         near = get_close_matches(text, WORDS, 1)
         raise UserError(
@@ -96,7 +90,7 @@ def _word(text: str, words: Sequence[str]) -> str:
             if near
             else "one of " + ", ".join(WORDS) + ", or a setting such as session.timeout.ms=60000",
         )
-    if any(WORDS[text][0] == WORDS[other][0] and other != text for other in words):
+    if any(type(WORDS[text]) is type(WORDS[other]) and other != text for other in words):
         raise UserError(f"{text} contradicts another --what-if", where="--what-if")
     return text
 
@@ -130,6 +124,8 @@ def each_valid(settings: Mapping[str, str]) -> None:
         {
             "heartbeat_interval_ms": 1,
             "session_timeout_ms": 9e14,
+            "consumer_heartbeat_interval_ms": 1,
+            "consumer_session_timeout_ms": 9e14,
             "records_per_s": 0,
             "capacity_per_s": 9e14,
         }

@@ -13,7 +13,7 @@ from groupcheck.oracles.replay.what_if.answer import (
     difference,
     interval,
 )
-from groupcheck.oracles.replay.what_if.change import LEAST_SESSION_MS, MOST_SESSION_MS
+from groupcheck.oracles.replay.what_if.prices import bounds_of_sessions, noticed
 from groupcheck.oracles.replay.what_if.settings import PROTOCOL, Estimate
 from groupcheck.oracles.replay.what_if.sides import REPLICATIONS
 from groupcheck.oracles.show import json_schemas
@@ -158,8 +158,8 @@ def sentences(w: WhatIf) -> Iterator[str]:
         yield from _rounds(w)
         yield from _stands_still(w)
         yield from _stopped(w)
-        yield from _noticed(w)
-    yield from _bounds_of_sessions(w)
+        yield from noticed(w)
+    yield from bounds_of_sessions(w)
     yield from _assumed(w)
     yield from _fewer(w)
 
@@ -302,43 +302,6 @@ def _compared(before: Sequence[float], after: Sequence[float]) -> str:
     if more.low is not None and not told_apart(more):
         return f"about as long as in the baseline, {_time(first)}{_spread(more, word)}"
     return f"{_time(more.mean)} {word} than the {_time(first)} of the baseline{_spread(more)}"
-
-
-def _ends_before(w: WhatIf) -> str:
-    """Says so where the log ends before the death of a process would have been noticed."""
-    crashes = [h.at for h in w.outside.happenings if h.what == "crash"]
-    last = max(h.at if h.until is None else h.until for h in w.outside.happenings)
-    if crashes and max(crashes) + w.changed[1].session_timeout_ms > last:
-        return " The log ends before that, so more time is lost than is counted here."
-    return ""
-
-
-def _noticed(w: WhatIf) -> Iterator[str]:
-    """The cost of a longer session, which a log without deaths does not show."""
-    (base, before), (variant, after) = w.baseline, w.changed
-    session = f"{after.session_timeout_ms / 1000:,g} s"
-    if "static" in variant and "static" not in base:
-        yield (
-            f"A static member that closes and does not come back is missed after up to {session}"
-            " (session.timeout.ms); nobody reads its partitions until then."
-        )
-    elif after.session_timeout_ms > before.session_timeout_ms:
-        yield (
-            f"A process that dies is missed after up to {session} instead of"
-            f" {before.session_timeout_ms / 1000:,g} s; nobody reads its partitions until then."
-            + _ends_before(w)
-        )
-
-
-def _bounds_of_sessions(w: WhatIf) -> Iterator[str]:
-    session = w.changed[1].session_timeout_ms
-    known = "session_timeout_ms" in w.change.settings
-    if known and not LEAST_SESSION_MS <= session <= MOST_SESSION_MS:
-        yield (
-            f"Brokers refuse a session.timeout.ms of {session:,.0f} by default:"
-            f" group.min.session.timeout.ms is {LEAST_SESSION_MS:,}, and"
-            f" group.max.session.timeout.ms {MOST_SESSION_MS:,}."
-        )
 
 
 def _assumed(w: WhatIf) -> Iterator[str]:

@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import Factory, define, evolve, frozen
 
+from groupcheck.oracles.replay.what_if.protocols import CONSUMER
 from groupcheck.oracles.replay.what_if.settings import is_cooperative
 from groupcheck.oracles.replay.what_if.what_if_types import HappeningKind
 from groupcheck.traces.findings.findings import Findings
@@ -36,10 +37,13 @@ from groupcheck.traces.story.timeline import Member, client_of
 
 SUCCESSION_MS = 300_000
 POLL_TIMEOUT = "poll timeout"
+NOT_IN_TIME = "failed to transition"
+"""Of a member whose rebalance timeout is over (scheduleConsumerGroupRebalanceTimeout)."""
 AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
 SILENT = ("expired", "not_rejoined", "not_synced")
 LASTING = ("stall", "pause")
 FOLLOWS = (RebalanceCause.LEADER_REJOIN, RebalanceCause.MEMBER_REJOIN)
+WENT = (RebalanceCause.LEAVE, RebalanceCause.SESSION_EXPIRED, RebalanceCause.GONE)
 
 
 @define
@@ -89,7 +93,7 @@ class Outside:
     happenings: Sequence[Happening]
     # Are all members static, or none? None: some are.
     static: bool | None
-    # None: no line tells.
+    # None: no line tells. A group of KIP-848 is neither this nor eager.
     cooperative: bool | None
     # (line, line): a process went, and another name came that is taken for it.
     renamed: Sequence[tuple[str, str, int]] = ()
@@ -99,6 +103,8 @@ class Outside:
     away_assumed: bool = False
     # It is read from requests, which show who came back with its old id.
     requests: bool = False
+    # It is a group of KIP-848.
+    consumer: bool = False
 
 
 def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
@@ -117,6 +123,7 @@ def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
         cooperative=is_cooperative(report),
         away_assumed=reader.away_assumed,
         requests=report.requests is not None,
+        consumer=report.protocol == CONSUMER,
         renamed=reader.renamed,
         partitions=_partitions(report),
     )
@@ -144,8 +151,15 @@ class _Reader:
     _of: dict[str, int] = Factory(dict)
     _named: dict[str, list[int]] = Factory(dict)
     _slow: set[str] = Factory(set)
+    # Those that did not give up in time what a target took from them (KIP-848).
+    _late: set[str] = Factory(set)
     # Member id -> (from, to) of a pause after which it came back with its old id.
     _paused: dict[str, tuple[float, float]] = Factory(dict)
+
+    @property
+    def consumer(self) -> bool:
+        """Is it a group of KIP-848?"""
+        return self.report.protocol == CONSUMER
 
     def read(self) -> None:
         """Fills `processes` and `happenings`."""
@@ -154,9 +168,11 @@ class _Reader:
         members = with_returns(timeline.members.values())
         self.members = [m for m in members if _came(m) or not m.handed_out]
         self._slow = {a.member for a in self.report.findings.absences if a.kind == "slow"}
+        late = (r.causers for r in self.rounds if self.consumer and NOT_IN_TIME in r.reason)
+        self._late = {id for causers in late for id in causers}
         silent = {m.id for m in self.members if m.gone in SILENT}
         self._paused = {id: t for id, t in _pauses(self.report.findings) if id in silent}
-        joins = {id: k for k, r in enumerate(self.rounds) for id in r.joined}
+        joins = {id: k for k, r in enumerate(self.rounds) for id in _joined(r)}
         arrivals = sorted(
             (m for m in self.members if _came(m) is not None),
             key=lambda m: (_time(_came(m)), _line(_came(m))),
@@ -254,10 +270,12 @@ class _Reader:
         early = 0.0
         if member.id in self._paused:
             return max(self._paused[member.id][0], came + 1)
-        if member.gone == "expired":
+        if member.gone == "expired" and member.id not in self._late:
             early = self.settings["session_timeout_ms"]
         elif member.gone == "replaced":
             early = self._away(member)
+        elif self.consumer and member.gone == "gone":
+            early = max(ended - self.report.timeline.signs.get(member.id, ended), 0.0)
         elif self._stalled(member):
             early = self.settings["max_poll_interval_ms"]
         return max(ended - early, came + 1)
@@ -275,7 +293,8 @@ class _Reader:
 
     def _stalled(self, member: Member) -> bool:
         said = POLL_TIMEOUT in (member.client_reason or "") or member.id in self._slow
-        return member.gone in ("not_rejoined", "not_synced") or (member.gone == "left" and said)
+        late = member.gone in ("not_rejoined", "not_synced") or member.id in self._late
+        return late or (member.gone == "left" and said)
 
     def _depart(self, member: Member) -> None:
         index = self._of[member.id]
@@ -289,7 +308,8 @@ class _Reader:
             what = "stall"
         elif member.gone in ("expired", "gone"):
             what = "crash"
-            slack = self.settings["heartbeat_interval_ms"] if member.gone == "expired" else 0.0
+            heard = member.gone == "expired" or self.consumer
+            slack = self.settings["heartbeat_interval_ms"] if heard else 0.0
         elif member.gone == "replaced" and member.id in self.report.timeline.signs:
             slack = self.settings["heartbeat_interval_ms"]
         one = Happening(what, index, at, line, slack=slack, round=round)
@@ -305,6 +325,8 @@ class _Reader:
         """The rebalance in which the member's going took effect."""
         for k, r in enumerate(self.rounds):
             if member.id in r.left or member.id in r.expired or member.id in r.not_rejoined:
+                return k
+            if self.consumer and r.cause in WENT and member.id in r.causers:
                 return k
         return None
 
@@ -334,6 +356,11 @@ class _Reader:
                 until=began + took,
                 one_of=tuple(names) if len(names) > 1 else (),
             )
+
+
+def _joined(r: Round) -> Sequence[str]:
+    """Who joined in a rebalance; one of a group of KIP-848 lists only who caused it."""
+    return r.joined or (r.causers if r.cause == RebalanceCause.JOIN else ())
 
 
 def _pauses(findings: Findings) -> Iterator[tuple[str, tuple[float, float]]]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.protocol.classic import client_faults, coordinator, timers
 from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.consumer import client as consumer_client
+from groupcheck.model.protocol.consumer import heartbeats
+from groupcheck.model.protocol.consumer import timers as consumer_timers
+from groupcheck.model.protocol.consumer.memory import Core as ConsumerCore
+from groupcheck.oracles.replay.what_if.protocols import CONSUMER, is_consumer, is_static
 from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
 from groupcheck.oracles.simulate import Assumptions, Setup, simulate
 from groupcheck.oracles.simulate.observer import Observer
-from groupcheck.oracles.simulate.running import Group
 
 GOING = ("close", "crash", "stall", "pause")
 COMING = ("start", "resume")
@@ -20,13 +25,19 @@ WENT = (
     timers.new_member_timeout.name,
     client_faults.poll_timeout.name,
     coordinator.leave_group.name,
+    consumer_timers.session_timeout.name,
+    consumer_timers.ghost_expires.name,
+    consumer_timers.rebalance_timeout.name,
+    heartbeats.leave_consumer_group.name,
 )
 """Rules that begin a round because a process went."""
+REFUSED = f"{consumer_client.hear_answer.name}:fatal"
+"""A member of a group of KIP-848 is refused for good."""
 
 
 @frozen
 class Began:
-    """A round of a simulation."""
+    """A round of a simulation: in a group of KIP-848, the way to a new target."""
 
     # In ms of virtual time.
     at: float
@@ -34,7 +45,7 @@ class Began:
     instant: int
     # It follows from the round before, which has the same instant.
     follows: bool
-    # When its join phase ended.
+    # When its join phase ended, or the target was there.
     until: float = float("inf")
 
 
@@ -48,6 +59,8 @@ class Run:
     longest_ms: tuple[float, ...]
     # For how long partitions had no reader: see `stopped`.
     stopped_ms: float
+    # How often a member was refused for good.
+    refused: int
 
 
 @define
@@ -62,15 +75,17 @@ class Tracker:
     began: list[Began] = Factory(list)
     # What the simulation measures; None before its first step.
     observer: Observer | None = None
+    refused: int = 0
     _used: set[int] = Factory(set)
     _preparing: bool = False
 
-    def __call__(self, group: Group, rule: str, index: int) -> None:
+    def __call__(self, group: Any, rule: str, index: int) -> None:
         """Is told every rule that fires."""
         if group.assumptions is not self.assumptions:
             return
         self.observer = group.observer
-        preparing = group.core.phase == Phase.PREPARING
+        self.refused += rule == REFUSED
+        preparing = _is_preparing(group.core)
         if preparing and not self._preparing:
             self.began.append(self._began(rule.partition(":")[0], index, group.clock.now))
         elif self._preparing and not preparing:
@@ -97,13 +112,21 @@ class Tracker:
         ]
 
 
+def _is_preparing(core: Any) -> bool:
+    """Does the group know of something that its plan does not?"""
+    if isinstance(core, ConsumerCore):
+        return core.pending
+    return bool(core.phase == Phase.PREPARING)
+
+
 def run(
     scheduled: Scheduled, variant: str, partitions: int, assumptions: Assumptions, seed: int
 ) -> Run:
     """Simulates a course. Raises `UserError`."""
     tracker = Tracker(scheduled, assumptions)
     setup = Setup(
-        variant=variant,
+        variant=CONSUMER if is_consumer(variant) else variant,
+        static=is_consumer(variant) and is_static(variant),
         members=scheduled.members,
         partitions=partitions,
         seed=seed,
@@ -118,6 +141,7 @@ def run(
         stood_ms=result.stood_ms,
         longest_ms=result.pauses_ms,
         stopped_ms=stopped_ms(turns, scheduled, result.ended_ms),
+        refused=tracker.refused,
     )
 
 

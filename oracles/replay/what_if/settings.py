@@ -13,6 +13,7 @@ from attrs import Factory, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.what_if.change import each_valid
+from groupcheck.oracles.replay.what_if.protocols import CONSUMER, PACE
 from groupcheck.oracles.simulate.assumptions import named, number_of
 from groupcheck.traces.findings.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
 from groupcheck.traces.findings.report import GroupReport
@@ -42,6 +43,10 @@ BY_ITSELF = (
 LEAST_WAITS = 3
 DEFAULT_SESSION_MS = 45_000.0
 DEFAULT_HEARTBEAT_MS = 3_000.0
+DEFAULT_PACE_MS = 5_000.0
+"""group.consumer.heartbeat.interval.ms; the session of a group of KIP-848 is by default as long as
+that of a classic one.
+"""
 PROTOCOL = "protocol"
 PROTOCOLS = ("eager", "cooperative")
 EAGER = ("range", "roundrobin", "sticky")
@@ -77,24 +82,35 @@ def settings_of(report: GroupReport) -> Settings:
     """The settings that the log states and those that follow from its times. Of several values the
     longest holds.
     """
+    names = names_of(report)
     told: dict[str, float] = {}
     found: dict[str, Estimate] = {}
     for one in report.findings.settings:
-        name, value = NAMES.get(one.name), float(one.value_ms)
+        name, value = names.get(one.name), float(one.value_ms)
         if name is None or value <= 0:
             continue
         if not one.measured:
             told[name] = max(told.get(name, 0.0), value)
         elif name not in found or found[name].value_ms < value:
             found[name] = Estimate(value, MEASURED[one.name])
-    session, beat = NAMES[SESSION], NAMES[HEARTBEAT]
+    session, beat = names[SESSION], names[HEARTBEAT]
     if session not in found and (most := _longest_session(report)) is not None:
         found[session] = most
-    if beat not in found and (estimate := _heartbeat(report.timeline.rounds)) is not None:
+    estimate = None if report.protocol == CONSUMER else _heartbeat(report.timeline.rounds)
+    if beat not in found and estimate is not None:
         known = told.get(session) or (found[session].value_ms if session in found else None)
         if known is None or estimate.value_ms < known:
             found[beat] = estimate
     return Settings(told, {name: one for name, one in found.items() if name not in told})
+
+
+def names_of(report: GroupReport) -> dict[str, str]:
+    """Settings that a log may tell -> the assumptions that they are in such a group: what the
+    heartbeats of a group of KIP-848 show is the pace of its broker.
+    """
+    if report.protocol != CONSUMER:
+        return NAMES
+    return {one: PACE.get(name, name) for one, name in NAMES.items()}
 
 
 def _longest_session(report: GroupReport) -> Estimate | None:
@@ -107,6 +123,12 @@ def _longest_session(report: GroupReport) -> Estimate | None:
         for m in report.timeline.members.values()
         if m.gone == "expired" and (ms := elapsed(m.armed or m.joined, m.ended)) is not None
     ]
+    since = "last generation" if report.protocol != CONSUMER else "last heartbeat that a line shows"
+    if not lives and report.protocol == CONSUMER:
+        signs = report.timeline.signs
+        gone = [m for m in report.timeline.members.values() if m.gone == "gone" and m.id in signs]
+        lives = [(m.ended.time - signs[m.id], m) for m in gone if m.ended and m.ended.time]
+        since = "last heartbeat"
     if not lives:
         return None
     most, member = min(lives, key=lambda life: life[0])
@@ -115,7 +137,7 @@ def _longest_session(report: GroupReport) -> Estimate | None:
     line = member.ended.line if member.ended is not None else 0
     return Estimate(
         float(most),
-        f"the time from the last generation of {client_of(member.id)} to its expiry in line {line};"
+        f"the time from the {since} of {client_of(member.id)} to its expiry in line {line};"
         " it is at most so long",
     )
 
@@ -143,7 +165,7 @@ def _heartbeat(rounds: Sequence[Round]) -> Estimate | None:
 
 
 def is_cooperative(report: GroupReport) -> bool | None:
-    """Does the group rebalance cooperatively? None: no line tells.
+    """Does the classic group rebalance cooperatively? None: no line tells.
 
     A Java client is cooperative if all assignors in its list are (ConsumerCoordinator).
     """
@@ -174,12 +196,14 @@ def given_settings(given: Mapping[str, str]) -> tuple[dict[str, str], bool | Non
 
 def consistent(known: Mapping[str, str | float]) -> dict[str, str | float]:
     """With a session that is shorter than three times the default heartbeat interval, a heartbeat
-    interval of a third of it, if none is known: Kafka's client refuses one that is not shorter.
+    interval of a third of it, if none is known: Kafka's client refuses one that is not shorter, and
+    so does its broker.
     """
     found = dict(known)
-    session, beat = NAMES[SESSION], NAMES[HEARTBEAT]
-    with suppress(ValueError):  # a text that is no number is refused where it is used
-        lasts = number_of(session, found.get(session, DEFAULT_SESSION_MS))
-        if beat not in found and 0 < lasts < 3 * DEFAULT_HEARTBEAT_MS:
-            found[beat] = lasts / 3
+    for default, names in ((DEFAULT_HEARTBEAT_MS, PACE), (DEFAULT_PACE_MS, PACE.values())):
+        beat, session = names
+        with suppress(ValueError):  # a text that is no number is refused where it is used
+            lasts = number_of(session, found.get(session, DEFAULT_SESSION_MS))
+            if beat not in found and 0 < lasts < 3 * default:
+                found[beat] = lasts / 3
     return found

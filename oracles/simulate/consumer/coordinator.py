@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from attrs import define
 
 from groupcheck.model.engine import evolve
+from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer, order
 from groupcheck.model.protocol.consumer.memory import State as SeatState
 from groupcheck.oracles.simulate import losses
@@ -29,8 +30,9 @@ class Heard:
 
 @define(eq=False)
 class Ghost:
-    """The record of a process that is gone."""
+    """The record of a process that is gone, and which one that was."""
 
+    index: int
     seat: Seat
     heard: Heard
 
@@ -71,7 +73,9 @@ class ConsumerCoordinator(Thread[ConsumerParts]):
         (outcome,) = group.world.outcomes(bound, index)
         wrote = group.take(bound, index, outcome, done)
         done = self._writes(done, wrote)
-        if (heard := self._heard[index]) is not None:
+        answer = group.link(index).back
+        well = answer is not None and answer.code == NONE
+        if (heard := self._heard[index]) is not None and well:  # a refused one keeps nothing alive
             heard.at = max(heard.at, done)
         self._rebalance_timer(index, before, done)
         if group.link(index).back is not None:
@@ -160,7 +164,7 @@ class ConsumerCoordinator(Thread[ConsumerParts]):
 
     def leaves_behind(self, index: int, seat: Seat) -> None:
         """The process dies, and its record stays until its session is over."""
-        ghost = Ghost(seat, self._heard[index] or Heard(self.group.clock.now))
+        ghost = Ghost(index, seat, self._heard[index] or Heard(self.group.clock.now))
         self._ghosts.append(ghost)
         over = ghost.heard.at + self.group.assumptions.consumer_session_timeout_ms
         self.group.clock.at(over, self._expires, ghost)
@@ -184,7 +188,7 @@ class ConsumerCoordinator(Thread[ConsumerParts]):
         outcome = next(one for one in found if one[1][at] == order(rest))
         service = group.assumptions.service_ms.draw(group.streams("coordinator"))
         done = self.work(group.clock.now, service)
-        group.take(bound, 0, outcome, done)
+        group.take(bound, ghost.index, outcome, done)
         self._writes(done, True)
 
     # -- rest

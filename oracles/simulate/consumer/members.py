@@ -8,6 +8,9 @@
   poll, so that these follow each other at once.
 - A member does not work on what it is about to give up, from the moment it begins.
 - A last heartbeat is with the coordinator as soon as it is sent, as in the model.
+- A member that is refused for good, as a static one is that comes back while the coordinator still
+  waits for the one before it (UNRELEASED_INSTANCE_ID), ends with its process, which is started
+  again after `restart_ms`.
 
 Kafka: AbstractHeartbeatRequestManager, AbstractMembershipManager (maybeReconcile),
 AsyncKafkaConsumer (processBackgroundEvents).
@@ -41,6 +44,8 @@ class ConsumerMembers(Processes[ConsumerParts]):
         self._in_next_poll: dict[int, Bound | None] = {}
         # When the offsets of what a member is about to give up are committed.
         self._committed_at = [0.0] * group.size
+        # How often the scenario has ended a process: then nothing starts it again.
+        self._ended = [0] * group.size
 
     def workable(self, client: Client) -> int:
         if client.state == Member.STALE:
@@ -79,10 +84,31 @@ class ConsumerMembers(Processes[ConsumerParts]):
             if found := group.world.outcomes(bound, index):
                 group.take(bound, index, found[0], now)
                 return
-        if (seat := group.seat(index)) is not None:
+        seat = group.seat(index)
+        if seat is not None and not group.link(index).static:
             group.coordinator.leaves_behind(index, seat)
         group.fire(drives.CRASH, index, now)
         group.coordinator.turn[index] += 1
+
+    def stop(self, index: int, rule: str) -> None:
+        self._ended[index] += 1
+        super().stop(index, rule)
+
+    def changed(self, index: int, old: Client) -> None:
+        super().changed(index, old)
+        if self.client(index).state == Member.FATAL:
+            self.group.clock.at(self.group.clock.now, self._fails, index, self._ended[index])
+
+    def _fails(self, index: int, ended: int) -> None:
+        """The process ends because its member was refused for good."""
+        if self.up[index] and ended == self._ended[index]:
+            super().stop(index, "crash")
+            later = self.group.clock.now + self.group.assumptions.restart_ms
+            self.group.clock.at(later, self._restarts, index, ended)
+
+    def _restarts(self, index: int, ended: int) -> None:
+        if ended == self._ended[index]:
+            self.start(index)
 
     # -- what a member does next
 

@@ -27,10 +27,14 @@ from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULT_POLL_MS,
     DEFAULT_SESSION_MS,
     DESCRIBED,
+    INTERVAL,
+    OF_BROKER,
+    OF_CONSUMER,
     TIMEOUTS,
     UNUSED,
     Alternative,
 )
+from groupcheck.oracles.simulate.uses.advice_versions import has_protocol, needs
 from groupcheck.oracles.simulate.uses.advice_week import Event
 from groupcheck.oracles.simulate.view import duration
 
@@ -40,6 +44,8 @@ WORDS = {
     "cooperative": "cooperative, dynamic members",
     "static_membership": "eager, static members",
     "cooperative_static": "cooperative, static members",
+    "consumer": "consumer (KIP-848), dynamic members",
+    "consumer+static": "consumer (KIP-848), static members",
 }
 
 
@@ -52,6 +58,7 @@ def document(advice: Advice) -> dict[str, Any]:
         restart_ms=group.restart_ms,
         slow_ms=group.slow_ms,
         outage_ms=group.outage_ms,
+        kafka=group.kafka,
         now=None if group.now is None else _configuration(group.now),
         cost=advice.cost.measure,
         verdict="unknown" if advice.reason else "answered",
@@ -104,7 +111,7 @@ def named(a: Alternative) -> str:
     max.poll.interval.ms are not named.
     """
     words = f"{WORDS[a.variant]}, session {a.session_timeout_ms / 1000:g} s"
-    if a.heartbeat_interval_ms != DEFAULT_HEARTBEAT_MS:
+    if a.heartbeat_interval_ms != DEFAULT_HEARTBEAT_MS and a.variant not in OF_CONSUMER:
         words += f", heartbeat {a.heartbeat_interval_ms / 1000:g} s"
     if a.max_poll_interval_ms != DEFAULT_POLL_MS:
         words += f", max.poll {a.max_poll_interval_ms / 1000:g} s"
@@ -165,6 +172,8 @@ def sentences(advice: Advice) -> Iterator[str]:
                 f" {amount(advice, mine.of_week)}."
             )
     yield from _short_session(advice)
+    if mine.alternative.variant in OF_CONSUMER and advice.described.kafka is not None:
+        yield from needs(advice.described.kafka)
     yield from (_threshold(advice, t) for t in advice.thresholds)
     yield from advice.notes
 
@@ -241,8 +250,10 @@ def cost_words(advice: Advice) -> str:
 
 def assumed(advice: Advice) -> str:
     """The assumptions that no alternative and no description replaces."""
-    left_out = (*TIMEOUTS, *DESCRIBED, *UNUSED)
-    values = assumptions(advice.described.assumptions).items()
+    group = advice.described
+    classic = group.kafka is None or not has_protocol(group.kafka)
+    left_out = (*TIMEOUTS, *DESCRIBED, *UNUSED, *((*OF_BROKER, INTERVAL) if classic else ()))
+    values = assumptions(group.assumptions).items()
     told = {name: value for name, value in values if name not in left_out}
     return f"Assumptions (--set NAME=VALUE changes one): {listed(told)}"
 

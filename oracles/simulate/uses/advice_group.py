@@ -10,11 +10,15 @@ from attrs import field, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate.assumptions import Assumptions, named, with_settings
+from groupcheck.oracles.simulate.uses import advice_versions
 
 MOST_MEMBERS = 300  # a rolling restart of more takes minutes for each alternative
 MOST_PARTITIONS = 20_000  # a round of more takes a second
 MOST_MS = 86_400_000.0  # a day: a simulation plays every heartbeat of a slow message or a session
-STATIC = ("static_membership", "cooperative_static")
+# Groups of KIP-848; the second is `consumer` with static members.
+CONSUMER, CONSUMER_STATIC = "consumer", "consumer+static"
+OF_CONSUMER = (CONSUMER, CONSUMER_STATIC)
+STATIC = ("static_membership", "cooperative_static", CONSUMER_STATIC)
 COOPERATIVE = ("cooperative", "cooperative_static")
 # What the option --now calls a protocol -> its variant.
 PROTOCOLS: Mapping[str, str] = {
@@ -46,10 +50,10 @@ UNUSED = (
     "added_partitions",
     "trigger_ms",
     "start_spread_ms",
-    "consumer_heartbeat_interval_ms",
-    "consumer_session_timeout_ms",
-    "consumer_assignment_interval_ms",
 )
+OF_BROKER = ("consumer_heartbeat_interval_ms", "consumer_session_timeout_ms")
+INTERVAL = "consumer_assignment_interval_ms"
+"""Assumptions about groups of KIP-848 alone, which are alternatives only with `--kafka`."""
 
 
 @frozen(kw_only=True)
@@ -73,7 +77,9 @@ class Week:
 
 @frozen(order=True)
 class Alternative:
-    """A protocol and its settings; timeouts in ms."""
+    """A protocol and its settings; timeouts in ms. Those of KIP-848 are the broker's, but for
+    max.poll.interval.ms.
+    """
 
     variant: str = "classic"
     session_timeout_ms: float = DEFAULT_SESSION_MS
@@ -81,7 +87,16 @@ class Alternative:
     max_poll_interval_ms: float = DEFAULT_POLL_MS
 
     def changes(self, of: Alternative) -> int:
-        """In how many ways it differs from another one."""
+        """In how many ways somebody who has another one would change that. Of KIP-848, the session
+        and the heartbeats are nobody's to change.
+        """
+        consumer = self.variant in OF_CONSUMER
+        if consumer != (of.variant in OF_CONSUMER):
+            return (
+                1
+                + ((self.variant in STATIC) != (of.variant in STATIC))
+                + (self.max_poll_interval_ms != of.max_poll_interval_ms)
+            )
         return (
             ((self.variant in STATIC) != (of.variant in STATIC))
             + ((self.variant in COOPERATIVE) != (of.variant in COOPERATIVE))
@@ -94,15 +109,24 @@ class Alternative:
     def settings(self) -> dict[str, str]:
         """The consumer's settings, by Kafka's names."""
         made = {
+            "group.protocol": "consumer",
+            "max.poll.interval.ms": f"{self.max_poll_interval_ms:.0f}",
+        }
+        if self.variant not in OF_CONSUMER:
+            made = self._classic
+        if self.variant in STATIC:
+            made["group.instance.id"] = "<another one for each process, the same after a restart>"
+        return made
+
+    @property
+    def _classic(self) -> dict[str, str]:
+        return {
             "partition.assignment.strategy": "org.apache.kafka.clients.consumer."
             + ("CooperativeStickyAssignor" if self.variant in COOPERATIVE else "RangeAssignor"),
             "session.timeout.ms": f"{self.session_timeout_ms:.0f}",
             "heartbeat.interval.ms": f"{self.heartbeat_interval_ms:.0f}",
             "max.poll.interval.ms": f"{self.max_poll_interval_ms:.0f}",
         }
-        if self.variant in STATIC:
-            made["group.instance.id"] = "<another one for each process, the same after a restart>"
-        return made
 
 
 DEFAULTS = Alternative()
@@ -123,6 +147,8 @@ class Described:
     # The longest that the application works between two polls.
     slow_ms: float = 0.0
     week: Week = field(factory=Week)
+    # The version of the brokers, if its owner says it: then KIP-848 is an alternative.
+    kafka: str | None = None
     # What the group has now, if its owner says so.
     now: Alternative | None = None
     # Everything else; the settings in it are replaced by those of each alternative.
@@ -158,6 +184,8 @@ class Described:
                 )
         if self.now is not None:
             _check_now(self.now)
+        if self.kafka is not None:
+            advice_versions.parsed(self.kafka)
 
     @property
     def base(self) -> Alternative:
@@ -189,23 +217,29 @@ def _check_now(now: Alternative) -> None:
 
 
 def given(
-    settings: Mapping[str, str], protocol: str | None
+    settings: Mapping[str, str], protocol: str | None, kafka: str | None = None
 ) -> tuple[Assumptions, Alternative | None]:
     """The assumptions of somebody who sets these, and what the group has now: that is one of
     `PROTOCOLS` and the timeouts among the settings, with Kafka's defaults in place of what is
-    missing. None if neither is given. Raises `UserError`.
+    missing. None if neither is given. `kafka`: the version of the brokers. Raises `UserError`.
     """
     settings = {named(name): value for name, value in settings.items()}
+    rules = advice_versions.release(kafka) if kafka is not None else None
+    unused = UNUSED if rules is not None else (*UNUSED, *OF_BROKER, INTERVAL)
     for name in settings:
         if name in DESCRIBED:
             raise UserError(f"{name} is part of the description", where="--set", do=DESCRIBED[name])
-        if name in UNUSED:
+        if name in unused:
             raise UserError(
                 f"no event of `advise` depends on {name}",
                 where="--set",
-                do="leave it out, or use it in `groupcheck simulate`",
+                do="leave it out, or use it in `groupcheck simulate`"
+                if name in UNUSED
+                else "add --kafka VERSION, 4.0 or newer, or leave it out",
             )
     found = with_settings(settings)
+    if rules is not None and not rules.interval and INTERVAL not in settings:
+        found = attrs.evolve(found, **{INTERVAL: 0})
     if "pause_ms" in settings and not found.pause_every_s:
         raise UserError(
             "pause_ms says how long pauses are, and there are none",
@@ -230,12 +264,31 @@ def alternatives(described: Described) -> tuple[list[Alternative], tuple[str, ..
         for session in sorted(sessions)
         for poll in sorted(polls)
     ]
+    found += _of_consumer(described, sorted(polls), notes)
     now = described.now
     if now is not None and now.max_poll_interval_ms <= described.slow_ms:
         notes.append("What you have now is no alternative: its max.poll.interval.ms is too short.")
     elif now is not None and now not in found:
         found.insert(0, now)
     return found, tuple(notes)
+
+
+def _of_consumer(described: Described, polls: list[float], notes: list[str]) -> list[Alternative]:
+    """Groups of KIP-848, with the session and the heartbeats of the broker."""
+    if described.kafka is None:
+        notes.append(
+            "With brokers of Kafka 4.0 or newer, --kafka VERSION makes group.protocol=consumer"
+            " (KIP-848) an alternative, too."
+        )
+        return []
+    if not advice_versions.has_protocol(described.kafka):
+        notes.append(
+            f"group.protocol=consumer (KIP-848) is no alternative: Kafka {described.kafka} has no"
+            " more than a preview of it, and brokers of 4.0 or newer are needed."
+        )
+        return []
+    beat, session = (getattr(described.assumptions, name) for name in OF_BROKER)
+    return [Alternative(v, session, beat, poll) for v in OF_CONSUMER for poll in polls]
 
 
 def _sessions(described: Described, notes: list[str]) -> set[float]:

@@ -10,7 +10,14 @@ from attrs import frozen
 from groupcheck.oracles.simulate.background import Happens, Kind
 from groupcheck.oracles.simulate.distributions import distribution
 from groupcheck.oracles.simulate.setup import Setup
-from groupcheck.oracles.simulate.uses.advice_group import STATIC, Alternative, Described
+from groupcheck.oracles.simulate.uses.advice_group import (
+    CONSUMER,
+    CONSUMER_STATIC,
+    OF_CONSUMER,
+    STATIC,
+    Alternative,
+    Described,
+)
 
 HOUR_MS = 3_600_000.0
 # If the events of a week take a smaller share of it, they hardly ever meet: each is then simulated
@@ -133,8 +140,10 @@ def setup(described: Described, alternative: Alternative, event: Event) -> Setup
     away = away_ms(described, alternative)
     most_ms = 2 * HOUR_MS + described.members * (away + 60_000)
     most_ms += alternative.session_timeout_ms + described.slow_ms + described.outage_ms
+    consumer = alternative.variant in OF_CONSUMER
     return Setup(
-        variant=alternative.variant,
+        variant=CONSUMER if consumer else alternative.variant,
+        static=alternative.variant == CONSUMER_STATIC,
         scenario=event.scenario,
         members=described.members,
         partitions=described.partitions,
@@ -144,6 +153,7 @@ def setup(described: Described, alternative: Alternative, event: Event) -> Setup
         # A steady hour has losses and pauses alone: it is what is left of the week.
         background=background(described, alternative) if event.until_rest else (),
     ).with_(
+        # Of KIP-848 these are the broker's, and stand among the assumptions already.
         session_timeout_ms=alternative.session_timeout_ms,
         heartbeat_interval_ms=alternative.heartbeat_interval_ms,
         max_poll_interval_ms=alternative.max_poll_interval_ms,
@@ -166,7 +176,8 @@ def expected_s(simulated: Setup) -> float:
     }[simulated.scenario]
     heartbeats = members * ms / a.heartbeat_interval_ms
     rounds = 2 * restarts
-    if simulated.variant in STATIC and a.session_timeout_ms > a.restart_ms:
+    static = simulated.static or simulated.variant in STATIC
+    if static and a.session_timeout_ms > a.restart_ms:
         rounds = 0.0 if simulated.scenario in ("rolling-restart", "bounce") else 2.0
     # A round waits for whoever works on a slow message, and the group is not at rest meanwhile.
     if rounds:

@@ -38,6 +38,7 @@ def run(
     outages: float,
     slow_per_week: float,
     hangs: float,
+    kafka: str | None,
     now: str | None,
     by: str,
     replications: int | None,
@@ -53,7 +54,7 @@ def run(
     runs where it can.
     """
     plots.possible(plot, html)
-    assumptions, has = given(dict(settings), now)
+    assumptions, has = given(dict(settings), now, kafka)
     described = Described(
         members=members,
         partitions=partitions or members,
@@ -68,6 +69,7 @@ def run(
             slow=slow_per_week,
             hangs=hangs,
         ),
+        kafka=kafka,
         now=has,
         assumptions=assumptions,
     )

@@ -16,7 +16,11 @@ CostMeasure = Literal["stopped_total_ms", "total_pause_ms", "moved_partitions"]
 class Configuration:
     """A protocol and settings."""
 
-    variant: Annotated[str, "The protocol, as `groupcheck list variants` names it."]
+    variant: Annotated[
+        str,
+        "The protocol, as `groupcheck list variants` names it; `consumer+static` is `consumer` with"
+        " static members.",
+    ]
     settings: Annotated[dict[str, str], "Settings of the consumer, by Kafka's names."]
 
 
@@ -88,6 +92,10 @@ class AdviseDocument:
     ]
     outage_ms: Annotated[
         Amount, "How long an outage lasts: a member that works does not reach the coordinator."
+    ]
+    kafka: Annotated[
+        str | None,
+        "The version of the brokers; null if it was not given, and KIP-848 is no alternative then.",
     ]
     now: Annotated[
         Configuration | None,

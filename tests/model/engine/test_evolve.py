@@ -171,3 +171,16 @@ def test_memory_that_is_given_up_meanwhile_does_no_harm(monkeypatch):
     there = Elsewhere()
     assert evolve(Place(), y=there).y is there
     assert values._replacers[Place, "y"].made is None
+
+
+def test_a_run_whose_values_do_not_come_again_remembers_none():
+    @attrs.frozen
+    class Fresh:
+        a: int = 1
+
+    before = Fresh()
+    with values.unremembered():
+        made = evolve(before, a=2)
+        assert evolve(before, a=2) == made and evolve(before, a=2) is not made
+    first = evolve(before, a=2)
+    assert evolve(before, a=2) is first

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.simulate import Action, Course, Setup, simulate, with_settings
 from groupcheck.oracles.simulate.streams import Streams
@@ -102,3 +103,44 @@ def test_the_protocols_stand_side_by_side(capsys: pytest.CaptureFixture[str]) ->
     told = json.loads(capsys.readouterr().out)
     rows = {row["variant"]: row for row in told["variants"]}
     assert [*rows] == ["classic", "cooperative", "consumer", "async_server"]
+
+
+def restarted(rule: str, away_ms: float, *, static: bool = True) -> Setup:
+    """One of two members stops after 10 s, and comes back after this time."""
+    at = 10_000.0
+    course = Course(2, (Action(at, rule, 1), Action(at + away_ms, "start", 1)))
+    return TWO.with_(static=static, course=course, seconds=200)
+
+
+@pytest.mark.parametrize(
+    ("rule", "away_s", "static", "rounds"),
+    [
+        ("close", 20, True, 0),
+        ("close", 60, True, 2),  # its session ends after 45 s
+        ("close", 20, False, 2),
+        ("crash", 60, True, 2),
+        ("crash", 20, False, 2),
+    ],
+)
+def test_a_static_member_that_is_back_before_its_session_ends_begins_no_round(
+    rule: str, away_s: int, static: bool, rounds: int
+) -> None:
+    assert simulate(restarted(rule, away_s * 1_000, static=static)).rounds == rounds
+
+
+def test_a_static_member_that_died_is_refused_as_long_as_its_session_lasts() -> None:
+    """It comes back after 20 s, is refused (UNRELEASED_INSTANCE_ID), and its process is started
+    again every 7 s, until the session of the one before is over.
+    """
+    told: list[tuple[str, int]] = []
+    setup = restarted("crash", 20_000).with_(restart_ms=7_000)
+    found = simulate(setup, lambda group, rule, index: told.append((rule, index)))
+    refused = told.count(("hear_answer:fatal", 1))
+    session_over = 45_000 - 20_000  # about: the last heartbeat came before the crash
+    assert session_over // 7_100 - 1 <= refused <= session_over // 7_000 + 1
+    assert found.rounds == 2 and found.settled_ms is not None
+
+
+def test_static_members_of_the_classic_protocol_are_a_variant_of_their_own() -> None:
+    with pytest.raises(UserError, match="variant of their own"):
+        simulate(Setup(static=True))

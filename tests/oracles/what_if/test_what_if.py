@@ -16,9 +16,10 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
-from groupcheck.oracles.replay.what_if.change import VARIANTS, changes
+from groupcheck.oracles.replay.what_if.change import changes
 from groupcheck.oracles.replay.what_if.outside import outside
 from groupcheck.oracles.replay.what_if.plot import write_html
+from groupcheck.oracles.replay.what_if.protocols import VARIANTS, WORDS, Kind
 from groupcheck.oracles.replay.what_if.view import view
 from groupcheck.oracles.show.text import as_plain
 from groupcheck.oracles.simulate import with_settings
@@ -255,6 +256,8 @@ def test_a_recorded_rolling_restart_of_static_members_would_have_begun_no_round(
         (["session.timeout=3"], "did you mean session.timeout.ms?"),
         (["session_timeout=3"], "did you mean session_timeout_ms?"),
         (["static", "dynamic"], "contradicts"),
+        (["consumer", "static", "eager"], "contradicts"),
+        (["classic"], "rebalance eagerly or cooperatively"),
         (["session.timeout.ms=1", "session_timeout_ms=2"], "given twice"),
         (["loss=2"], "below 1"),
         (["heartbeat.interval.ms=soon"], "not a number"),
@@ -276,7 +279,8 @@ def test_kafkas_names_are_understood() -> None:
 
 
 def test_words_reach_every_variant() -> None:
-    assert sorted(VARIANTS) == [(False, False), (False, True), (True, False), (True, True)]
+    reached = {Kind("eager", False).changed((a, b)).variant for a in WORDS for b in WORDS}
+    assert reached == {*VARIANTS.values()}
 
 
 def test_the_command_prints_the_document_and_writes_the_page(
@@ -301,11 +305,6 @@ def test_options_of_what_if_need_it(capsys: pytest.CaptureFixture[str]) -> None:
         assert "is only for --what-if" in capsys.readouterr().err
     assert cli.run(["replay", log, "--what-if", "static", "--fail-on", "broken"]) == 2
     assert "cannot be combined" in capsys.readouterr().err
-
-
-def test_groups_of_other_protocols_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["replay", str(DATA / "replay/live-kip848.log"), "--what-if", "static"]) == 2
-    assert "consumer protocol" in capsys.readouterr().err
 
 
 def test_of_many_rebalances_a_screenful_is_shown_and_the_rest_is_folded(
