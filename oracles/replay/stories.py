@@ -88,7 +88,7 @@ def _life(m: MemberStory) -> Iterator[str]:
     if m.open is not None and m.open.joined is None and m.open.asked is not None:
         joins = "was answered, but it joins no generation"
         so_far = joins if m.open.answered else "has no answer that is understood"
-        yield f"its last JoinGroup{_at(m.open.asked)} {so_far} in its log"
+        yield f"its last JoinGroup{_at(m.open.asked_last or m.open.asked)} {so_far} in its log"
     standing = m.standing()
     if standing is not None and standing.stands:
         yield standing_sentence(standing)

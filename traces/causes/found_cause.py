@@ -64,6 +64,8 @@ class FoundCause:
     # When it was first and last seen, in ms; None without timestamps.
     since: int | None
     until: int | None
+    # What shows that it is over: the member did what had been refused.
+    overcome: Statement | None = None
 
     @property
     def lines(self) -> list[Statement]:
@@ -166,15 +168,15 @@ def _stood(said: Statement, evidence: GroupEvidence) -> int | None:
 def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
     """That of the cause; one step less if it happened once or twice, and the group works since."""
     last = shown[-1]
-    if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
+    if cause.severity != "broken" or episodes(shown) > FEW_EPISODES:
         return cause.severity
     later = [s for s in evidence.all(*AT_WORK, *trouble()) if is_after(last, s)]
-    at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
+    at_work = [s for s in later if s.kind in AT_WORK and concerns(last, s)]
     again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
     return "troubled" if at_work and not again else cause.severity
 
 
-def _episodes(shown: Sequence[Statement]) -> int:
+def episodes(shown: Sequence[Statement]) -> int:
     """How many times it happened: one time may take several lines."""
     kind = shown[0].kind
     times = [s.time for s in shown if s.kind == kind and s.time is not None]
@@ -187,7 +189,7 @@ def is_after(last: Statement, said: Statement) -> bool:
     return said.log == last.log and said.line > last.line
 
 
-def _concerns(broken: Statement, said: Statement) -> bool:
+def concerns(broken: Statement, said: Statement) -> bool:
     """Does a member at work show that what was broken works again? A coordinator's line does."""
     return said.library == BROKER or not broken.who or said.who == broken.who
 

@@ -128,6 +128,9 @@ class Cause:
     explains_meanwhile: tuple[str, ...] = ()
     # Kinds of statements that follow from it, and need no other explanation where it is found.
     accounts_for: tuple[str, ...] = ()
+    # What a member does once it is over (`same`: to what the refusal names). Where all who were
+    # hit do one of these afterwards, it is told as overcome.
+    overcome_by: tuple[Need, ...] = ()
     # What must have happened if this is the cause (see traces/members/proofs.py): a statement for
     # which a proof says that it has not is no sign of the cause.
     requires: tuple[str, ...] = ()
@@ -250,6 +253,7 @@ def _structured(text: str, where: str) -> list[Cause]:
 
 def _checked(cause: Cause, where: str, known: Set[str]) -> None:
     needs = needs_of(cause.signs) + [n for r in cause.rivals.values() for n in r.excluded_by]
+    needs += cause.overcome_by
     near = [
         kind
         for n in needs

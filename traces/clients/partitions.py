@@ -12,6 +12,7 @@ from groupcheck.traces.clients.statement import Statement
 
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 _PYTHON = re.compile(rf"topic=u?['\"]?({_TOPIC})['\"]?, partition=(\d{{1,9}})")
+_GO = re.compile(rf"topic:({_TOPIC}) partition:(\d{{1,9}})")
 _LISTED = re.compile(  # t: [0, 1]   "t":[0,1]   ('t', [0, 1])   t:[0 1]   t[0 1]   t [0]   t(id)[0]
     rf"({_TOPIC})(?:\([\w-]{{0,30}}\))?['\"]?(?:\s?[:,]\s?|\s)?\s?[\[{{]"
     r"(\d{1,9}(?:[,\s]{1,3}\d{1,9}){0,10000})[\]}]"
@@ -21,7 +22,8 @@ _DASHED = re.compile(rf"(?<![\w.-])({_TOPIC})-(\d{{1,9}})(?![\w.-])")  # t-0, t-
 
 def partitions_of(text: str) -> list[str]:
     """The partitions in `text`, each as topic-number, in their order."""
-    found = [f"{topic}-{number}" for topic, number in _PYTHON.findall(text)]
+    pattern = _GO if "{topic:" in text else _PYTHON
+    found = [f"{topic}-{number}" for topic, number in pattern.findall(text)]
     if not found:
         found = [
             f"{topic}-{number}"

@@ -92,7 +92,7 @@ def steps_told(statements: Sequence[Statement], sound: bool) -> list[Fact]:
     fine = [NO_TROUBLE] if sound and not fails else []
     text = ". ".join([_sentence(some), *notes, *fine])
     lines = tuple(one.lines[0] for one in some)
-    return [Fact("steps", "steps", "", text, {"steps": len(some)}, lines, False, 1)]
+    return [Fact("steps", "steps", "", text, {"steps": len(some)}, lines, False, False, 1)]
 
 
 def _is(step: Step, said: Statement, kinds: Set[str]) -> bool:

@@ -82,6 +82,8 @@ class MemberRound:
     generation: int | None = None
     member: str = ""
     joined: Moment | None = None
+    # When it sent JoinGroup again, the last time.
+    asked_last: Moment | None = None
     # Was its last JoinGroup answered, be it with an id to join with or an error?
     answered: bool = False
     # When it had its share.
@@ -219,7 +221,7 @@ class MemberStory:
             self._generation, self._pending = None, at
         open = self.open
         if open is not None and open.joined is None:
-            open.answered = False
+            open.answered, open.asked_last = False, at
             return
         cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
         if not any(r.joined is not None for r in self.rounds):
