@@ -37,13 +37,13 @@ class TableMembers:
     # Member -> since when its epoch is behind the target's.
     _behind: dict[str, tuple[OutputSpan, TableRow]] = Factory(dict)
 
-    def add(self, output: Output) -> None:
-        """Reads an output that has rows of members."""
+    def add(self, output: Output, later: bool = True) -> None:
+        """Reads an output that has rows of members. `later`: at another moment."""
         rows = {row.name("member"): row for row in output.rows if row.name("member")}
         if len(rows) > MOST_MEMBERS or (self._last is not None and _earlier(output, self._last)):
             self._last, self._alone = None, {}
             return
-        self._returned(output, rows)
+        self._returned(output, rows, later)
         if output.kind == "members":
             self._assignments(output, rows)
         shares: Counter[str] = Counter()
@@ -56,7 +56,11 @@ class TableMembers:
         else:
             self._shares, self._last = {}, output
 
-    def _returned(self, output: Output, rows: Mapping[str, TableRow]) -> None:
+    def forget(self) -> None:
+        """What follows is not compared with what was read."""
+        self._last, self._alone, self._behind = None, {}, {}
+
+    def _returned(self, output: Output, rows: Mapping[str, TableRow], later: bool) -> None:
         """Clients that have another member id than in the output before."""
         often = Counter((row.name("client"), row.name("host")) for row in rows.values())
         for member, row in rows.items():
@@ -64,7 +68,7 @@ class TableMembers:
             if often[who] != 1 or not who[0]:
                 continue
             before = self._alone.get(who)
-            if before is not None and before != member and before not in rows:
+            if later and before is not None and before != member and before not in rows:
                 self._returns[who] += 1
                 self.say(
                     "member_replaced", row.line, row.text, output.time, row,
@@ -140,15 +144,20 @@ class States:
     _existed: bool = False
     _absent: OutputSpan | None = None
 
-    def add(self, output: Output) -> None:
-        """Reads what an output tells of the state."""
+    def forget(self) -> None:
+        """What follows is not compared with what was read."""
+        self._ended()
+        self._absent = None
+
+    def add(self, output: Output, later: bool = True) -> None:
+        """Reads what an output tells of the state. `later`: at another moment."""
         if output.error:
             self.say("tool_failed", output.line, output.text, output.time, error=output.error)
             return
         if output.state in IN_ROUND:
             if self._round is None:
                 self._round = OutputSpan.start(output)
-            else:
+            elif later:
                 self._round.goes_on(output)
             self._state = output.state
         else:
@@ -156,7 +165,7 @@ class States:
         if output.state == ABSENT:
             if self._absent is None:
                 self._absent = OutputSpan.start(output)
-            else:
+            elif later:
                 self._absent.goes_on(output)
         else:
             self._existed, self._absent = True, None
