@@ -9,6 +9,7 @@ from typing import Literal
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.who import JAVA
 
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 _PYTHON = re.compile(rf"topic=u?['\"]?({_TOPIC})['\"]?, partition=(\d{{1,9}})")
@@ -31,6 +32,27 @@ def partitions_of(text: str) -> list[str]:
             for number in re.findall(r"\d+", numbers)
         ]
     return found or [f"{topic}-{number}" for topic, number in _DASHED.findall(text)]
+
+
+_EMPTY = re.compile(
+    r"(?:\[\s?\]|\{\s?\}|\(\s?\)|(?:frozen)?set\((?:\[\])?\)|map\[\]|none)", re.IGNORECASE
+)
+_CUT = re.compile(r"(?:\.{2,}|…|,)\W{0,3}\Z")
+_PAIRS = (("[", "]"), ("{", "}"), ("(", ")"))
+
+
+def partitions_told(text: str, library: str) -> list[str] | None:
+    """The partitions of a whole list; None if the text does not tell them: it is cut, it names none
+    that can be read, or nothing stands there. Java prints an empty list as nothing (Utils.join).
+    """
+    text = text.strip()
+    if not text:
+        return [] if library == JAVA else None
+    if _EMPTY.fullmatch(text):
+        return []
+    if _CUT.search(text) or any(text.count(a) > text.count(b) for a, b in _PAIRS):
+        return None
+    return partitions_of(text) or None
 
 
 End = Literal["revoked", "lost", "end of log"]
@@ -94,7 +116,7 @@ class Holdings:
 
     def _assign(self, said: Statement, announced: bool) -> None:
         named = list(_named(said))
-        if said.fields.get("whole"):
+        if said.fields.get("whole") and told_whole(said):
             others = [p for p in self.now if p not in named]
             self._give_up(others, said.time, "revoked", announced=False)
         for partition in named:
@@ -128,6 +150,12 @@ class Holdings:
                 for p, h in self.now.items()
             ),
         ]
+
+
+def told_whole(said: Statement) -> bool:
+    """Does the statement tell the partitions that it is about?"""
+    text = said.fields.get("partitions")
+    return text is None or partitions_told(str(text), said.library) is not None
 
 
 def _named(said: Statement) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.traces.clients.nodes import coordinator_address, coordinator_number, node_text
-from groupcheck.traces.clients.partitions import partitions_of
+from groupcheck.traces.clients.partitions import partitions_of, partitions_told
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
 from groupcheck.traces.story.timeline import client_of
@@ -94,12 +94,14 @@ def committed_offsets(said: Statement) -> Iterator[tuple[str, int]]:
 
 
 def _count(said: Statement) -> int | None:
-    """How many partitions a statement names as all that a member has."""
+    """How many partitions a statement names as all that a member has; None if it does not tell."""
     if isinstance(n := said.fields.get("n"), int):
         return n
-    if "partitions" not in said.fields and "partition" not in said.fields:
-        return None
-    return len(set(named_partitions(said)))
+    listed = said.fields.get("partitions")
+    if listed is None:
+        return len(set(named_partitions(said))) or None if "partition" in said.fields else None
+    told = partitions_told(str(listed), said.library)
+    return None if told is None else len(set(told))
 
 
 def _coordinator(said: Statement) -> str | None:

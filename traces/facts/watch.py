@@ -127,7 +127,7 @@ class Watch:
             if plan.never or plan.follows or plan.between:
                 self._note(plan, said, who)
             if runs and plan.ends and _met(plan.ends, said):
-                for key in self._keys(rule, said, who):
+                for key in self._ended(rule, said, who):
                     self._stood(rule, key, runs.pop(key), said)
             if runs and plan.without and _met(plan.without, said):
                 for key in self._keys(rule, said, who):
@@ -170,6 +170,19 @@ class Watch:
             if needs and _met(needs, said) and len(self._heard) < MOST_SUBJECTS:
                 self._heard.add((what, kind, who))
         self._between[kind] += bool(plan.between) and _met(plan.between, said)
+
+    def _ended(self, rule: Rule, said: Statement, who: tuple[Any, ...]) -> list[Key]:
+        """The runs that a statement may end: of lines of one log, those without a name may be of
+        anybody.
+        """
+        keys = self._keys(rule, said, who)
+        if rule.per != "process":
+            return keys
+        runs = self._runs[rule.kind]
+        if not who[0]:
+            return [key for key in runs if key[0][1] == said.log]
+        nameless = (("", *who[1:]), ())
+        return [*keys, nameless] if nameless in runs and nameless not in keys else keys
 
     def _keys(self, rule: Rule, said: Statement, who: tuple[Any, ...]) -> list[Key]:
         """The runs that a statement ends: those of its subject; all if it names no subject."""

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from attrs import define, field, frozen
 
-from groupcheck.traces.clients.partitions import partitions_of
+from groupcheck.traces.clients.partitions import partitions_told
 from groupcheck.traces.clients.statement import Statement, ms_between
 from groupcheck.traces.members import member_worlds as w
 from groupcheck.traces.members.life import MemberLife
@@ -118,7 +118,9 @@ class Step:
                 self._enter(state.name, state, said)
 
     def _begins(self, said: Statement) -> bool:
-        empty = said.kind == "revoked" and not partitions_of(str(said.fields.get("partitions")))
+        listed = said.fields.get("partitions")
+        told = None if listed is None else partitions_told(str(listed), said.library)
+        empty = said.kind == "revoked" and not told and (told == [] or listed is None)
         return said.fields.get("step") in (None, "callback") and not empty
 
     def _enter(self, name: str, state: State | None, said: Statement) -> None:
