@@ -50,9 +50,14 @@ def partitions_told(text: str, library: str) -> list[str] | None:
         return [] if library == JAVA else None
     if _EMPTY.fullmatch(text):
         return []
-    if _CUT.search(text) or any(text.count(a) > text.count(b) for a, b in _PAIRS):
+    if is_cut(text):
         return None
     return partitions_of(text) or None
+
+
+def is_cut(text: str) -> bool:
+    """Does the end of a list miss?"""
+    return bool(_CUT.search(text)) or any(text.count(a) > text.count(b) for a, b in _PAIRS)
 
 
 End = Literal["revoked", "lost", "end of log"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.traces.clients.nodes import coordinator_address, coordinator_number, node_text
-from groupcheck.traces.clients.partitions import partitions_of, partitions_told
+from groupcheck.traces.clients.partitions import is_cut, partitions_of, partitions_told
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
 from groupcheck.traces.story.timeline import client_of
@@ -25,18 +25,19 @@ KNOWN_PERIODS = {
 }
 MOST_PARTITIONS = 10_000
 """Of one statement."""
-_OF_JAVA = re.compile(r"([\w.-]{1,249}-\d{1,9})=(?:OffsetAndMetadata\{offset=)?(\d{1,18})")
+_OF_JAVA = re.compile(r"([\w.-]{1,249}-\d{1,9})=(?:OffsetAndMetadata\{offset=)?(\d{1,18})(?!\d)")
 _OF_PYTHON = re.compile(
     r"topic=u?['\"]?([\w.-]{1,249})['\"]?, partition=(\d{1,9})\)"
-    r"['\"]?\s?[:=,]\s?(?:OffsetAndMetadata\(offset=)?(\d{1,18})"
+    r"['\"]?\s?[:=,]\s?(?:OffsetAndMetadata\(offset=)?(\d{1,18})(?!\d)"
 )
-_OF_RUBY = re.compile(r"([\w.-]{1,249})/(\d{1,9}): ?(\d{1,18})")
+_OF_RUBY = re.compile(r"([\w.-]{1,249})/(\d{1,9}): ?(\d{1,18})(?!\d)")
 # A topic, then partitions with their offsets: JSON of KafkaJS, the lines of kafka-go, franz-go.
 _OF_TOPIC = re.compile(
     r"\"?topic\"?: ?\"?(?P<topic>[\w.-]{1,249})|\"?partition\"?:? ?\"?(?P<partition>\d{1,9})\"?"
-    r"(?:,\s?\"offset\")?: ?\"?(?P<offset>\d{1,18})"
+    r"(?:,\s?\"offset\")?: ?\"?(?P<offset>\d{1,18})(?!\d)"
 )
-_NUMBER = re.compile(r"\d{1,18}")
+_NUMBER = re.compile(r"(?<![-\w])\d{1,18}(?![\d…]|\.\.)")
+"""An offset; what is negative (such as -1001 of librdkafka) stands for none."""
 _BROKER_NUMBER = re.compile(r"/(\d{1,9})\Z")
 
 
@@ -81,6 +82,11 @@ def committed_offsets(said: Statement) -> Iterator[tuple[str, int]]:
             yield from ((p, int(number[0])) for p in named_partitions(said)[:1])
         return
     text = str(said.fields.get("offsets") or "")
+    found = list(_listed_offsets(text))
+    yield from found[:-1] if is_cut(text) else found  # the last number may be a part of one
+
+
+def _listed_offsets(text: str) -> Iterator[tuple[str, int]]:
     for partition, number in _OF_JAVA.findall(text):
         yield partition, int(number)
     for pattern in (_OF_PYTHON, _OF_RUBY):

@@ -11,7 +11,7 @@ from groupcheck.traces.clients.client_log import MOST_CHARS, ClientLog
 from groupcheck.traces.clients.partitions import partitions_told
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.steps import steps_told
-from groupcheck.traces.facts.values import value_of
+from groupcheck.traces.facts.values import committed_offsets, value_of
 
 NOTHING, UNKNOWN = 0, None
 JAVA = "10:00:00,100 INFO [Consumer clientId=c-1, groupId=g] {}"
@@ -102,3 +102,25 @@ def test_a_line_without_a_name_ends_the_silence_of_its_log() -> None:
     evidence = Evidence()
     evidence.add_all(iter(statements("\n".join([lines[0], lines[2]]))))
     assert "silent_in_round" in evidence.by_group()[0].tallies
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"offsets": '{"topic":"t","partitions":[{"partition":0,"offset":"12"}]}'}, [("t-0", 12)]),
+        ({"offsets": '{"topic":"t","partitions":[{"partition":0,"offset":"12'}, []),
+        ({"offsets": "{t-0=OffsetAndMetadata{offset=7}, t-1=OffsetAndMetadata{offset=8"},
+         [("t-0", 7)]),
+        ({"offsets": "{t-0=OffsetAndMetadata{offset=7}, t-1=80..."}, [("t-0", 7)]),
+        ({"offsets": "{t-0=1234567890123456789}"}, []),
+        ({"topic": "t", "partition": 0, "offset": 12}, [("t-0", 12)]),
+        ({"topic": "t", "partition": 0, "offset": "-1001"}, []),
+        ({"topic": "t", "partition": 0, "offset": "12..."}, []),
+        ({"topic": "t", "partition": 0, "offset": ""}, []),
+    ],
+)  # fmt: skip
+def test_an_offset_that_is_cut_or_stands_for_none_is_no_offset(
+    fields: dict[str, object], told: list[tuple[str, int]]
+) -> None:
+    said = Statement(kind="committed", line=1, text="", fields=fields)
+    assert list(committed_offsets(said)) == told
