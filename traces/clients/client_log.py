@@ -177,6 +177,7 @@ class ClientLog:
         if about.client or about.group:
             self._head = about
         found = self.sentences.in_line(text, about.library or self._head.library)
+        found = [hit for hit in found if about.group or not hit.sentence.named]
         hits = merge_hits([_whole_list(hit, text) for hit in found])
         if is_of_broker(shape_of(text)):
             self.brokers_own += 1
@@ -384,6 +385,9 @@ def _whole_list(hit: Hit, text: str) -> Hit:
     return evolve(hit, fields={**hit.fields, last: f"{hit.fields[last]}, ..."})
 
 
+_NOTHING = re.compile(r"\[\s*\]")
+
+
 def fields_of_hit(hit: Hit) -> dict[str, Any]:
     """The fields of a hit, ready for a statement."""
     fields = dict(hit.fields)
@@ -392,7 +396,8 @@ def fields_of_hit(hit: Hit) -> dict[str, Any]:
         fields[last] = message_end(str(fields[last]))
     for name in hit.sentence.partitions:
         listed = fields[name].strip(" []")
-        fields[name] = listed or ("[]" if "[" in fields[name] else "")
+        blank = "..." if "[" in fields[name] else ""  # something stands in it
+        fields[name] = listed or ("[]" if _NOTHING.search(fields[name]) else blank)
     if "coordinator" in fields and (node := _NODE.search(str(fields["coordinator"]))):
         number = int(node[1] or node[2])
         fields["broker"] = _LAST_NODE - number if number > _LAST_NODE - _BROKERS else number

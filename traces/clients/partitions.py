@@ -109,11 +109,13 @@ class Holdings:
         if said.fields.get("state") in _LOST:
             self._give_up([*self.now], said.time, "lost", announced=True)
         step = said.fields.get("step", "callback")
-        if said.kind == "owns" or (said.kind == "assigned" and step in ("callback", "added")):
+        if said.kind == "owns" or (
+            said.kind == "assigned" and step in ("callback", "added", "partition")
+        ):
             self._assign(said, announced=step == "added")
             lost = partitions_of(str(said.fields.get("lost", "")))  # franz-go
             self._give_up(lost, said.time, "revoked", announced=False)
-        elif said.kind in ("revoked", "lost") and step in ("callback", "announced"):
+        elif said.kind in ("revoked", "lost") and step in ("callback", "announced", "partition"):
             named = list(_named(said))
             gone = named if named or not said.fields.get("whole") else [*self.now]
             how: End = "lost" if said.kind == "lost" else "revoked"

@@ -339,7 +339,11 @@ class MemberStory:
             elif at.time is not None:
                 self._settled_ms = at.time
             self._gave_up = False
-        elif said.kind == "assigned" and step in ("callback", "worker") and not self.modern:
+        elif (
+            said.kind == "assigned"
+            and step in ("callback", "worker", "partition")
+            and not self.modern
+        ):
             last.synced = last.synced or at
         elif self.modern and said.kind == "revoked" and step in _GIVES and _some(said):
             self._gave_up, last.synced = True, last.synced or last.joined
