@@ -66,6 +66,8 @@ _TELLING = {
 _NUMBERS = {"generation", "epoch", "assignee", "setting_max__poll__interval__ms"}
 """Any other statement tells something only with one of these fields."""
 _GIVES = {"callback", "announced"}
+_NO_END = {"of", "begun"}
+"""Of a producer, or a close that has only begun."""
 _BEFORE = {"before", "begins", "answered"}
 """Steps of leaving that are not the moment itself."""
 
@@ -200,7 +202,7 @@ class MemberStory:
             self._asks(said, at)
         elif kind in ("committed", "commit_refused"):
             self._commit(said)
-        elif kind in _ENDS and step not in _BEFORE and not said.fields.get("of"):
+        elif kind in _ENDS and step not in _BEFORE and _NO_END.isdisjoint(said.fields):
             self._goes(said, at)
         elif kind in _CAUSES or kind == "rejoin_requested":
             self._reasons(said)
