@@ -23,6 +23,7 @@ from groupcheck.traces.causes.knowledge import (
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import MOST_MS, Statement, settings_of
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.facts.defaults import by_default, with_default
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import some_of
 
@@ -91,6 +92,7 @@ def as_found(
     for said in shown:
         fields = {**{k: _short(v) for k, v in said.fields.items()}, **fields}
     printed = _printed_settings(evidence, who)
+    clients = _clients(shown, evidence)
     values = {
         **printed,
         **fields,
@@ -103,6 +105,7 @@ def as_found(
         "until": "" if until is None else show_time(until),
         "last": _last_of_each(shown, sign),
         "stood": _stood(shown[0], evidence),
+        "by_default": lambda name: by_default(name, clients),
         "facts": {kind: {"n": t.count, "who": t.first[0].who, **t.first[0].fields}
                   for kind, t in evidence.tallies.items()},
     }  # fmt: skip
@@ -113,7 +116,9 @@ def as_found(
     ]
     decide, text, action = words
     settings = {
-        in_protocol(shown_there, name): in_protocol(shown_there, wanted)
+        in_protocol(shown_there, name): in_protocol(
+            shown_there, with_default(name, wanted, clients)
+        )
         for name, wanted in cause.settings.items()
         if exists_in(name, evidence.libraries.keys(), shown_there)
     }
@@ -141,6 +146,12 @@ def as_found(
         since,
         until,
     )
+
+
+def _clients(shown: Iterable[Statement], evidence: GroupEvidence) -> set[str]:
+    """The libraries of those who are concerned; of all clients if their lines show none."""
+    own = {said.library for said in shown} - {BROKER, ""}
+    return own or evidence.libraries.keys() - {BROKER}
 
 
 def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[str, Any]]:

@@ -177,6 +177,7 @@ TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescap
 TEMPLATES.filters["span"] = lambda value: (
     show_span(value) if isinstance(value, int | float) else str(value)
 )
+TEMPLATES.globals["by_default"] = lambda _: ""  # see `as_found`
 TEMPLATES.filters["count_of"] = lambda text: len(partitions_of(str(text)))
 TEMPLATES.filters["first_word"] = lambda text: (str(text).split() or [""])[0].rstrip(".,;")
 

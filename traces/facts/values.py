@@ -12,17 +12,6 @@ from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
 from groupcheck.traces.story.timeline import client_of
 
-CLOSE_SHARE = 0.1
-"""Two durations are equal if they differ by less than this part."""
-KNOWN_PERIODS = {
-    10_000: "session.timeout.ms before Kafka 3.0, or request.timeout.ms of some clients",
-    30_000: "request.timeout.ms, or session.timeout.ms of librdkafka before 1.6",
-    40_000: "request_timeout_ms of older kafka-python",
-    45_000: "session.timeout.ms",
-    60_000: "rebalance.timeout.ms of Connect and sarama",
-    300_000: "max.poll.interval.ms, or metadata.max.age.ms",
-    600_000: "connections.max.idle.ms of the broker",
-}
 MOST_PARTITIONS = 10_000
 """Of one statement."""
 _OF_JAVA = re.compile(r"([\w.-]{1,249}-\d{1,9})=(?:OffsetAndMetadata\{offset=)?(\d{1,18})(?!\d)")
@@ -55,12 +44,6 @@ def same_name(said: Statement) -> str:
     """
     by_id = said.library in (KAFKA_PYTHON, AIOKAFKA, KAFKAJS) and said.who == said.member
     return client_of(said.who) if by_id else said.who
-
-
-def known_period(ms: float) -> str:
-    """The setting whose usual value is as long; empty if there is none."""
-    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE_SHARE * at / 2]
-    return KNOWN_PERIODS[near[0]] if near else ""
 
 
 def named_partitions(said: Statement) -> list[str]:

@@ -10,12 +10,11 @@ from typing import Any
 from attrs import Factory, define, evolve, field
 
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
+from groupcheck.traces.facts.defaults import CLOSE_SHARE, known_period
 from groupcheck.traces.facts.needs import ANY, Need
 from groupcheck.traces.facts.rules import Rule
 from groupcheck.traces.facts.values import (
-    CLOSE_SHARE,
     committed_offsets,
-    known_period,
     named_partitions,
     same_name,
     value_of,
@@ -323,7 +322,7 @@ class Watch:
             "span": span,
             "rate": min(round(60_000 * (run.n - 1) / max(span or 1, 1)), 60_000),
             "period": period,
-            "setting": (known_period(period) or None) if period else None,
+            "setting": (known_period(period, run.first.library) or None) if period else None,
             "distinct": len([v for v in run.counts or () if v is not None]),
         }
         lines = tuple({s.line: s for s in (*kept[: QUOTED - 1], run.last)}.values())
