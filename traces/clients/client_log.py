@@ -177,6 +177,8 @@ class ClientLog:
         if about.client or about.group:
             self._head = about
         found = self.sentences.in_line(text, about.library or self._head.library)
+        if found and _ASKS.search(text):
+            found = []
         found = [hit for hit in found if about.group or not hit.sentence.named]
         hits = merge_hits([_whole_list(hit, text) for hit in found])
         if is_of_broker(shape_of(text)):
@@ -373,6 +375,13 @@ def _without_names(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 _GOES_ON = re.compile(r"\s?(?:,|\.\.|…)")
+
+
+_ASKS = re.compile(
+    r"^\W{0,3}(?:\w{1,20}@[^\n]{1,60}[#$%] ?)?(?:[ze]?grep|rg|ack|awk|sed|journalctl)\b.{0,80}['\"]"
+    r"|\.(?:contains|matches|find|indexOf|startsWith|test)\(['\"]"
+)
+"""A command or a piece of code that looks for a text does not say it."""
 
 
 def _whole_list(hit: Hit, text: str) -> Hit:
