@@ -109,7 +109,7 @@ def _answer(
     few = untold and len(evidence.times) <= FEW_STEPS
     if blind or (few and evidence.tallies):
         sound = not diagnosis.restless and trouble().keys().isdisjoint(evidence.tallies)
-        facts += steps_told(evidence.all(), sound)
+        facts += steps_told(evidence.all(), sound, knowledge.steps)
     return Answer(
         name,
         health,

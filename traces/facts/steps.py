@@ -67,12 +67,19 @@ class _Told:
 def steps() -> tuple[Step, ...]:
     """The steps that ship with the package."""
     text = (files("groupcheck.traces.facts") / "steps.toml").read_text("utf-8")
-    return tuple(read_tables(text, "step", list[Step], "step", "steps.toml"))
+    return tuple(read_steps(text, "steps.toml"))
 
 
-def steps_told(statements: Sequence[Statement], sound: bool) -> list[Fact]:
+def read_steps(text: str, where: str) -> list[Step]:
+    """The steps of one TOML text. Raises `UserError` if they are not as this module says."""
+    return read_tables(text, "step", list[Step], "step", where)
+
+
+def steps_told(
+    statements: Sequence[Statement], sound: bool, own: Sequence[Step] = ()
+) -> list[Fact]:
     """One fact that tells the steps among the statements about a group, which are in order; none if
-    they show none. `sound`: nothing else that they say is trouble.
+    they show none. `sound`: nothing else that they say is trouble. `own` steps are asked first.
     """
     if len({said.log for said in statements}) > 1:
         return []  # lines of several logs have no common order
@@ -80,7 +87,7 @@ def steps_told(statements: Sequence[Statement], sound: bool) -> list[Fact]:
     kinds = {said.kind for said in statements}
     told: dict[str, _Told] = {}
     for said in statements:
-        step = next((s for s in steps() if _is(s, said, kinds)), None)
+        step = next((s for s in (*own, *steps()) if _is(s, said, kinds)), None)
         if step is None or not step.text:
             continue
         words = written(step.text, said.fields)
