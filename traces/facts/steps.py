@@ -24,7 +24,7 @@ STEPS_TOLD, FIRST_TOLD = 7, 4
 JITTER_MS, HALF_DAY_MS = 1_000, 43_200_000
 """Threads write that much out of order; a time of day that goes back by more is of the next day."""
 NO_TROUBLE = "None of these steps is an error"
-_STATES = {"described", "owns"}
+_STATES = {"described", "owns", "state_empty"}
 """A table shows a moment, no steps."""
 _FAILS = re.compile(r"error|exception|fail|timed?.?out|refus|denied|fatal", re.IGNORECASE)
 

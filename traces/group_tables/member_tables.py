@@ -45,6 +45,10 @@ class TableMembers:
             return
         self._returned(output, rows, later)
         if output.kind == "members":
+            self._counted(output)
+        if output.share:
+            return  # several of its members read one partition
+        if output.kind == "members":
             self._assignments(output, rows)
         shares: Counter[str] = Counter()
         for row in output.rows:
@@ -75,6 +79,15 @@ class TableMembers:
                     of=who[0], host=who[1], before=before,
                 )  # fmt: skip
             self._alone[who] = member
+
+    def _counted(self, output: Output) -> None:
+        """How many members there are, and how many of them have partitions."""
+        counts = [count for row in output.rows if (count := row.number("count")) is not None]
+        if not counts:
+            return
+        row = output.rows[0]
+        self.say("described", row.line, row.text, output.time, of="members", members=len(counts),
+                 shares=sum(counts), idle=counts.count(0) or None)  # fmt: skip
 
     def _assignments(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         """Reads assignments as `--verbose` shows them, and who is not at its target."""
@@ -172,7 +185,9 @@ class States:
         self._counted(output)
 
     def _counted(self, output: Output) -> None:
-        """A table of states tells the number of members."""
+        """A table of states tells the number of members, and the command that there are none."""
+        if output.kind == "message" and output.state == EMPTY:
+            self.say("state_empty", output.line, output.text, output.time)
         if output.kind != "state":
             return
         row = output.rows[0]

@@ -29,7 +29,7 @@ _MESSAGE = re.compile(
 )
 _ERROR = re.compile(r"Error: Executing consumer group command failed due to (?P<reason>.{1,300})")
 _COMMAND = re.compile(
-    r"kafka-consumer-groups|kafka\.admin\.ConsumerGroupCommand|ConsumerGroupCommand "
+    r"kafka-(?:consumer|share)-groups|kafka\.admin\.ConsumerGroupCommand|ConsumerGroupCommand "
 )
 _ASKED = re.compile(r"--group[= ]+['\"]?([^\s'\"]{1,249})")
 _SERVER = re.compile(r"--(?:bootstrap-server|zookeeper)[= ]+['\"]?([^\s'\"]{1,300})")
@@ -47,16 +47,20 @@ _VALUES = {
     "BALANCER": "strategy",
     "MEMBERS": "members",
 }
+_NAMED = re.compile(r"\s*Consumer group ID:\s+(?P<group>\S{1,249})\s*\Z")
+"""rhoas."""
+_RULE = re.compile(r"[\s+|]*-{3,}[-\s+|]*\Z")
+"""A line below the head of a table."""
 _LOGGED = re.compile(r"\b(?:WARN|WARNING|ERROR|INFO|DEBUG|Warning)\b")
 MARKS = ("-OFFSET", "END OFFSET", "logSize", "CONSUMER-ID", "MEMBER-ID", "COORDINATOR (ID)",
          "STATE", "TYPE", "GROUP  ", "GROUP\t", "onsumer group ", "onsumer-groups",
-         "ConsumerGroupCommand")  # fmt: skip
+         "ConsumerGroupCommand", "hare-groups", "roup ID: ")  # fmt: skip
 """A line that is no row means something only if one of these stands in it."""
 NEEDLES = tuple(
     text.encode()
     for text in ("LOG-END-OFFSET", "LOG END OFFSET", "logSize", "CONSUMER-ID", "COORDINATOR (ID)",
                  "has no active members", "onsumer group '", "onsumer group `", "STATE ",
-                 "GROUP  ")
+                 "GROUP  ", "START-OFFSET", "OFFSET LAG")
 )  # fmt: skip
 
 
@@ -84,6 +88,8 @@ class Output:
     error: str = ""
     # The columns of its table.
     layout: tuple[str, ...] = ()
+    # It is about a share group, whose members own no partition alone.
+    share: bool = False
 
 
 @define
@@ -106,6 +112,7 @@ class Outputs:
     # What the lines of a summary told so far, and where it begins.
     _summary: dict[str, str] | None = None
     _server: str = ""
+    _share: bool = False
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
 
     def read(self, lines: Iterable[tuple[int, str]]) -> Iterator[Output]:
@@ -132,7 +139,7 @@ class Outputs:
     def _takes(self, number: int, line: str) -> bool:
         """Reads a line as part of the table."""
         assert self._head is not None
-        if not line.strip():
+        if not line.strip() or _RULE.match(line):
             return True
         row = self._head.row(number, line)
         if row is None:
@@ -154,6 +161,7 @@ class Outputs:
             asked, server = _ASKED.search(line), _SERVER.search(line)
             self._asked = asked[1] if asked else ""
             self._server = server[1] if server else ""
+            self._share = "share-groups" in line
             return
         head = head_at(line)
         if head is not None:
@@ -161,6 +169,10 @@ class Outputs:
             self.understood += 1
             self._head, self._begin, self._time = head, (number, line), self._now(line)
             self._before.clear()  # a time belongs to one table
+            return
+        if named := _NAMED.match(line):
+            yield from self._table()
+            self._asked = named["group"]
             return
         if summary := _SUMMARY.match(line):
             yield from self._table()
@@ -217,7 +229,7 @@ class Outputs:
             number, text = self._begin
             yield Output(
                 group, head.kind, time, number, text.strip(), tuple(some), state, cut, self._server,
-                layout=head.fields,
+                layout=head.fields, share=self._share or head.kind == "share",
             )  # fmt: skip
 
     def _summed_up(self) -> Iterator[Output]:

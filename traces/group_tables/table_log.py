@@ -54,10 +54,20 @@ class GroupTables:
             self.members.forget()
             self.states.forget()
         self.states.add(output, self._later("states"))
+        if output.kind == "share":
+            self._share_partitions(output)
         if output.kind == "offsets":
             self.offsets.add(output, self._later("offsets"))
         if output.kind in ("offsets", "members"):
             self.members.add(output, self._later("members"))
+
+    def _share_partitions(self, output: Output) -> None:
+        """What a table of a share group's partitions shows."""
+        begun = [row for row in output.rows if row.number("share_start") is not None]
+        lags = [lag for row in output.rows if (lag := row.number("lag")) is not None]
+        self.say("described", output.line, output.text, output.time, of="share",
+                 partitions=len(output.rows), begun=len(begun),
+                 lag=sum(lags) if lags else None)  # fmt: skip
 
     def _later(self, follower: str) -> bool:
         """Is the present moment another one than that which the follower has read?"""
