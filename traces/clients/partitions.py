@@ -14,6 +14,11 @@ from groupcheck.traces.clients.who import JAVA
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 _PYTHON = re.compile(rf"topic=u?['\"]?({_TOPIC})['\"]?, partition=(\d{{1,9}})")
 _GO = re.compile(rf"topic:({_TOPIC}) partition:(\d{{1,9}})")
+# Partition(topic=Topic(name='t'), index=0)   Partition { topic: Topic("t"), index: 0 }   t[0:#]
+_EMBEDDED = re.compile(
+    rf"(?:Topic\((?:name=)?['\"](?={_TOPIC}['\"]\), index)|(?={_TOPIC}\[\d{{1,9}}:))({_TOPIC})"
+    r"(?:['\"]\), index[=:] ?|\[)(\d{1,9})(?:\)| \}|:(?:#|-?\d{1,19})\])"
+)
 _LISTED = re.compile(  # t: [0, 1]   "t":[0,1]   ('t', [0, 1])   t:[0 1]   t[0 1]   t [0]   t(id)[0]
     rf"({_TOPIC})(?:\([\w-]{{0,30}}\))?['\"]?(?:\s?[:,]\s?|\s)?\s?[\[{{]"
     r"(\d{1,9}(?:[,\s]{1,3}\d{1,9}){0,10000})[\]}]"
@@ -23,6 +28,8 @@ _DASHED = re.compile(rf"(?<![\w.-])({_TOPIC})-(\d{{1,9}})(?![\w.-])")  # t-0, t-
 
 def partitions_of(text: str) -> list[str]:
     """The partitions in `text`, each as topic-number, in their order."""
+    if found := [f"{topic}-{number}" for topic, number in _EMBEDDED.findall(text)]:
+        return found
     pattern = _GO if "{topic:" in text else _PYTHON
     found = [f"{topic}-{number}" for topic, number in pattern.findall(text)]
     if not found:

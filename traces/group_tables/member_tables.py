@@ -82,9 +82,12 @@ class TableMembers:
 
     def _counted(self, output: Output) -> None:
         """How many members there are, and how many of them have partitions."""
-        counts = [count for row in output.rows if (count := row.number("count")) is not None]
-        if not counts:
+        if not all({"count", "assignment"} & row.columns for row in output.rows):
             return
+        counts = [
+            len(row.partitions("assignment")) if (n := row.number("count")) is None else n
+            for row in output.rows
+        ]
         row = output.rows[0]
         self.say("described", row.line, row.text, output.time, of="members", members=len(counts),
                  shares=sum(counts), idle=counts.count(0) or None)  # fmt: skip

@@ -14,7 +14,7 @@ from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.formats import GROUP_TABLES
 from groupcheck.traces.group_tables.member_tables import States, TableMembers
 from groupcheck.traces.group_tables.outputs import NEEDLES, Output, Outputs
-from groupcheck.traces.group_tables.watched import IN_ROUND, Offsets, Speaker
+from groupcheck.traces.group_tables.watched import IN_ROUND, NAMED, Offsets, Speaker
 from groupcheck.traces.reading import Notes, Source
 
 MOST_GROUPS, MOST_KINDS = 2_000, 100
@@ -35,6 +35,8 @@ class GroupTables:
     _time: int | None = None
     _shapes: set[tuple[str, tuple[str, ...]]] = Factory(set)
     _shown: set[str] = Factory(set)
+    # It is a share group.
+    _share: bool = False
     # Each follower -> the moment that it has read.
     _read: dict[str, int] = Factory(dict)
 
@@ -54,6 +56,8 @@ class GroupTables:
             self.members.forget()
             self.states.forget()
         self.states.add(output, self._later("states"))
+        self._share = self._share or output.share
+        output = evolve(output, share=self._share)
         if output.kind == "share":
             self._share_partitions(output)
         if output.kind == "offsets":
@@ -64,10 +68,13 @@ class GroupTables:
     def _share_partitions(self, output: Output) -> None:
         """What a table of a share group's partitions shows."""
         begun = [row for row in output.rows if row.number("share_start") is not None]
+        starts = [f"{row.partition} at {row.name('share_start')}" for row in begun]
         lags = [lag for row in output.rows if (lag := row.number("lag")) is not None]
-        self.say("described", output.line, output.text, output.time, of="share",
-                 partitions=len(output.rows), begun=len(begun),
-                 lag=sum(lags) if lags else None)  # fmt: skip
+        self.say(
+            "described", output.line, output.text, output.time, of="share",
+            partitions=len(output.rows), begun=len(begun),
+            starts=", ".join(starts[:NAMED]) or None, lag=sum(lags) if lags else None,
+        )  # fmt: skip
 
     def _later(self, follower: str) -> bool:
         """Is the present moment another one than that which the follower has read?"""

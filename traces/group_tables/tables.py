@@ -77,6 +77,7 @@ _NAMES = re.compile(
 _NUMBERS = {"leader_epoch", "committed", "start", "end", "lag", "count", "epoch", "target_epoch",
             "group_epoch", "target_group_epoch", "members", "new_offset", "partition",
             "share_start", "member_epoch"}  # fmt: skip
+_ASSIGNED = re.compile(r"([^\s,;:()]{1,249}):(\d{1,9}(?:,\d{1,9}){0,10000})(?=[,;\s]|\Z)")
 _NUMBER = r"(?:-?\d{1,19}|-|[Uu]nknown|none|N/A)"
 _SPACED = r"\S{1,300}(?: \S{1,300}){0,4}?"
 """A name, which may have blanks."""
@@ -135,14 +136,12 @@ class TableRow:
         return f"{self.name('topic')}-{number}" if self.name("topic") else f"partition {number}"
 
     def partitions(self, field: str) -> frozenset[str]:
-        """An assignment: `t(0,1), u(2)` before 4.0, `t:0,1;u:2` since."""
+        """An assignment: `t(0,1), u(2)` before 4.0, `t:0,1;u:2` since, `t:0,t:1` of share
+        groups.
+        """
         text = self.values.get(field, "")
         found = [
-            f"{part.rpartition(':')[0]}-{n}"
-            for part in text.split(";")
-            if ":" in part
-            for n in part.rpartition(":")[2].split(",")
-            if n.isdecimal()
+            f"{topic}-{n}" for topic, numbers in _ASSIGNED.findall(text) for n in numbers.split(",")
         ]
         listed = text.replace("(", "[").replace(")", "]")
         return frozenset((found or partitions_of(listed))[:MOST_PARTITIONS])

@@ -55,7 +55,7 @@ def told(text: str) -> tuple[str, str]:
     ("text", "group", "words"),
     [
         (SHARE_OFFSETS, "s", "partitions of the share group in the output: 2, of which it has begun"
-         " to read: 1, records that wait: 12"),
+         " to read: 1 (start offsets: orders-0 at 4), records that wait: 12"),
         (SHARE + SHARE_MEMBERS, "s", "members in the output: 2, partitions that they have: 4"),
         (RHOAS, "g", "in the output: 2, with an owner: 2 (owners: 1), records that wait: 9"),
         (MEMBERS, "g", "partitions that they have: 2, members without a partition: 1"),
