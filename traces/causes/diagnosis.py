@@ -26,7 +26,7 @@ from groupcheck.traces.causes.knowledge import (
     Severity,
     Sign,
 )
-from groupcheck.traces.causes.overcome import with_overcome
+from groupcheck.traces.causes.overcome import passed, with_overcome
 from groupcheck.traces.clients.sentences import trouble, unrest
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.proofs import Proof
@@ -98,7 +98,10 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     questions = [
         kind
         for kind, tally in evidence.tallies.items()
-        if kind in trouble() and kind not in told and any(speaker(s) != ADMIN for s in tally.first)
+        if kind in trouble()
+        and kind not in told
+        and not passed(kind, evidence)
+        and any(speaker(s) != ADMIN for s in tally.first)
     ]
     hints = [f.text for f in candidates if f.severity != "calm" and _troubling(f)]
     hints += [trouble()[kind] for kind in questions if trouble()[kind]]

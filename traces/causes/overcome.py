@@ -26,6 +26,8 @@ SERIOUS_MS = 10_000
 """So long may a rebalance take, a refusal last, and partitions be without an owner, in a calm
 group.
 """
+_PASSING = {"join_failed", "sync_failed", "heartbeat_failed"}
+_JOINS = ("joined", "leading", "synced", "assigned")
 _DONE = {
     "joined": "joined",
     "synced": "was given its share",
@@ -87,6 +89,21 @@ def _done(
     firsts = [_first(said, able, cause, evidence) for said in last.values()]
     sure = [said for said in firsts if said is not None]
     return max(sure, key=lambda s: (s.time or 0, s.line)) if len(sure) == len(last) else None
+
+
+def passed(kind: str, evidence: GroupEvidence) -> bool:
+    """Did the same member join soon after each refusal of this kind, and are there few of them?"""
+    some = evidence.all(kind) if kind in _PASSING else []
+    if not some or evidence.tallies[kind].count > len(some) or episodes(some) > FEW_EPISODES:
+        return False
+    back = evidence.all(*_JOINS)
+    return all(any(_soon(said, join, evidence) for join in back) for said in some)
+
+
+def _soon(refused: Statement, join: Statement, evidence: GroupEvidence) -> bool:
+    lasted = ms_between(refused, join)
+    same = evidence.writer(refused) == evidence.writer(join)
+    return same and is_after(refused, join) and (lasted or 0) < SERIOUS_MS
 
 
 def _first(

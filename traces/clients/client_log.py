@@ -119,7 +119,8 @@ class ClientLog:
         """The statements of lines, as (number, text)."""
         record: PrettyRecord | None = None
         for number, line in lines:
-            yield from self._completed(number, line)
+            if self._open:
+                yield from self._completed(number, line)
             if self._dump is not None:
                 if self._dump.takes(plain(line[:MOST_CHARS])):
                     continue
@@ -141,8 +142,11 @@ class ClientLog:
                 text = line if len(line) <= MOST_CHARS else f"{line[:MOST_CHARS]}..."
                 said += tuple(self._line(number, line, text if look.is_plain else plain(text)))
             if record is None:
-                self._open = tuple(s for s in said if _is_open(s))
-                yield from (s for s in said if s not in self._open)
+                for one in said:
+                    if _is_open(one):
+                        self._open += (one,)
+                    else:
+                        yield one
             elif not record.takes(line, said):
                 yield from record.statements()
                 record = None

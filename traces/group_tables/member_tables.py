@@ -205,12 +205,17 @@ class States:
 
     def _ended(self) -> None:
         if self._round is not None and self._round.sure:
-            self.say.of("round_lasts", self._round, state=self._state)
+            self.say.of("round_lasts", self._round, state=self._state, seen=self._seen())
         self._round = None
+
+    def _seen(self) -> str:
+        outputs = self._round.outputs if self._round is not None else 0
+        often = f"whenever it is looked at (outputs: {outputs:,})"
+        return often if outputs > 1 else "at the moment of the output"
 
     def settle(self) -> None:
         """Says what lasted until the last output."""
         if self._round is not None:
-            self.say.of("round_lasts", self._round, state=self._state)
+            self.say.of("round_lasts", self._round, state=self._state, seen=self._seen())
         if self._absent is not None:
             self.say.of("group_absent", self._absent, existed=1 if self._existed else 0)
