@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.frames import plain
+from groupcheck.traces.group_tables.json_tables import JsonTables
 from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, TableRow, head_at
 from groupcheck.traces.lines.timestamps import Clock, parse_time
 
@@ -60,7 +61,8 @@ NEEDLES = tuple(
     text.encode()
     for text in ("LOG-END-OFFSET", "LOG END OFFSET", "logSize", "CONSUMER-ID", "COORDINATOR (ID)",
                  "has no active members", "onsumer group '", "onsumer group `", "STATE ",
-                 "GROUP  ", "START-OFFSET", "OFFSET LAG")
+                 "GROUP  ", "START-OFFSET", "OFFSET LAG", '"lag"', '_lag"',
+                 'Lag"')
 )  # fmt: skip
 
 
@@ -113,10 +115,16 @@ class Outputs:
     _summary: dict[str, str] | None = None
     _server: str = ""
     _share: bool = False
+    _json: JsonTables = Factory(JsonTables)
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
 
     def read(self, lines: Iterable[tuple[int, str]]) -> Iterator[Output]:
         for number, line in lines:
+            if self._head is None and (line[:1] in "{[ " or self._json.is_open):
+                rows = self._json.takes(number, line)
+                if rows is not None:
+                    yield from self._of_json(rows)
+                    continue
             if self._summary is not None:
                 if value := _VALUE.match(line[:300]):
                     self._summary[value["name"]] = value["value"] or ""
@@ -249,6 +257,20 @@ class Outputs:
         )  # fmt: skip
         self._said[self._asked] = evolve(out, kind="message", rows=())
         yield out
+
+    def _of_json(self, found: list[tuple[str, TableRow]]) -> Iterator[Output]:
+        """The outputs of one object: one for each group in it."""
+        by_group: dict[str, list[TableRow]] = {}
+        for group, row in found:
+            by_group.setdefault(group, []).append(row)
+        for group, rows in by_group.items():
+            self.understood += 1
+            first = rows[0]
+            columns = tuple(sorted(first.columns))
+            yield Output(
+                group or self._asked, "offsets", self._now(first.text), first.line, first.text,
+                tuple(rows[:MOST_ROWS]), cut=len(rows) > MOST_ROWS, layout=columns,
+            )  # fmt: skip
 
     def _nameless(self) -> str:
         """The group of a table without a column for it."""
