@@ -118,6 +118,9 @@ def entry(cause: Cause) -> str:
         parts.append(
             f"The same lines may show [{kind}](#{kind}); to decide: {cell(rival.decide)}.\n"
         )
+    if cause.overcome_by:
+        some = ", ".join(f"[{need.kind}](statements.md#{need.kind})" for need in cause.overcome_by)
+        parts.append(f"It is told as overcome where all its members go on afterwards: {some}.\n")
     if cause.explains:
         links = ", ".join(f"[{kind}](#{kind})" for kind in cause.explains)
         parts.append(f"Where it is found, these are only its consequences: {links}.\n")

@@ -51,8 +51,9 @@ signs = [{ needs = ["revokes_often"], confidence = "likely" }]
 groups`), `of` in which statements ([Statements](statements.md); a need is written as in a cause).
 `but`, `without`, `never`, `between`, `follows`, `ends` name statements that leave one out, begin
 anew, rule it out, have to stand between or before, or end what stands still. Limits are
-`at_least`, `least_span`, `most_span`, `every`, `pause`, `within`, `lasts` (ms), `even`. A part of
-`text` between bars is left out where a value is missing.
+`at_least`, `least_span`, `most_span`, `every`, `pause`, `within`, `lasts` (ms), `even`. A group
+with a fact that is an `alarm` is in trouble, and nothing shows that one with a fact that
+`unsettles` is calm. A part of `text` between bars is left out where a value is missing.
 """
 
 

@@ -109,7 +109,7 @@ def _answer(
     few = untold and len(evidence.times) <= FEW_STEPS
     if blind or (few and evidence.tallies):
         sound = not diagnosis.restless and trouble().keys().isdisjoint(evidence.tallies)
-        facts += steps_told(evidence.all(), sound)
+        facts += steps_told(evidence.all(), sound, knowledge.steps)
     return Answer(
         name,
         health,
@@ -149,7 +149,7 @@ def _health(
     if verdict == VIOLATED:
         return "broken", f"the broker did what no correct coordinator does: {verdict_reason}"
     alarm = next((f.text for f in facts if f.alarm), "")
-    if diagnosis.causes and not (alarm and diagnosis.health == "calm"):
+    if diagnosis.causes and diagnosis.health != "calm":
         return diagnosis.health, diagnosis.causes[0].cause.title
     if diagnosis.health in ("troubled", "broken") or alarm:
         return "troubled", alarm or "this log cannot tell why"
@@ -163,10 +163,14 @@ def _health(
         return ("troubled" if late else "unknown"), f"{what} when its log ends"
     told = [s.group for s in seen] or [told_report("", evidence.story)]
     classic = (g.timeline.rounds for g in told if g.protocol != "consumer")
-    if open_ := next(filter(None, map(unsettled, classic)), ""):
+    if open_ := next(filter(None, (unsettled(rounds, not seen) for rounds in classic)), ""):
         return "unknown", open_
+    if stands := next((f.text for f in facts if f.unsettles), ""):
+        return "unknown", stands
     if any(evidence.group in text for s in seen for _, text in s.file.samples if evidence.group):
         return "unknown", "a line of its coordinator is not understood"
+    if diagnosis.causes:
+        return "calm", diagnosis.causes[0].cause.title
     if diagnosis.healthy:
         return "calm", diagnosis.healthy[0].text
     rounds = (r for s in seen for r in s.group.timeline.rounds)

@@ -77,6 +77,12 @@ class Claim:
     evidence: tuple[Quote, ...]
     # What would decide, where the cause is only possible.
     decide: str
+    # Its members went on afterwards: it is no cause of what is wrong now.
+    overcome: bool
+
+    @property
+    def label(self) -> str:
+        return "overcome" if self.overcome else "cause"
 
 
 @frozen
@@ -241,6 +247,7 @@ def _claim(found: FoundCause, number: int, reports: Sequence[FileReport]) -> Cla
         tickets=tuple(dict.fromkeys(map(_ticket, found.tickets))),
         evidence=tuple(_quote(s, found.text, reports) for s in found.lines),
         decide=found.decide,
+        overcome=found.overcome is not None,
     )
 
 

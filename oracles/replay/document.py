@@ -24,6 +24,7 @@ from groupcheck.oracles.replay.lives_document import (
     clock_document,
     followed_document,
     life_documents,
+    quoted,
     refuted_document,
     removal_document,
     seen_document,
@@ -145,6 +146,7 @@ def cause_document(f: FoundCause) -> replay_types.Cause:
             for t in f.tickets
         ],
         evidence=[replay_types.Evidence(file=s.log, line=s.line, text=s.text) for s in f.lines],
+        overcome=quoted(f.overcome) if f.overcome else None,
     )
 
 

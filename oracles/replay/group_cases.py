@@ -49,7 +49,7 @@ def _group(t: AnswerInWords, fails: bool, unknown: bool) -> Case:
 def _lines(t: AnswerInWords) -> Iterator[str]:
     """Causes, what to do about them, and the rest of the answer, in lines."""
     for claim in t.causes:
-        yield f"cause: {claim.text} ({claim.confidence})"
+        yield f"{claim.label}: {claim.text} ({claim.confidence})"
         if claim.action:
             yield f"what to do: {claim.action}"
     for text in t.harm:

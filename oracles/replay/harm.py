@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from groupcheck.oracles.replay.rounds import lasted, names
+from groupcheck.traces.causes.overcome import SERIOUS_MS
 from groupcheck.traces.findings.findings import Absence, Findings, Setting, Window
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import plural
@@ -15,8 +16,6 @@ from groupcheck.traces.phrases import plural
 SHOWN = 6
 WAITS_MS = 1000
 """A rebalance with which the log ends is worth a word after this time."""
-SERIOUS_MS = 10_000
-"""So long may a rebalance take, and partitions be without an owner, in a calm group."""
 EMPTY_AT_END = "the group has no members when the log ends"
 ABSENT = {
     "slow": "was alive but did not join in time",

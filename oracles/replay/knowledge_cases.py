@@ -34,6 +34,8 @@ class Case:
     log: str
     # The causes that are certain or likely, exactly these, the first one first.
     causes: tuple[str, ...]
+    # Of these, the ones that are told as overcome.
+    overcome: tuple[str, ...] = ()
     # Candidates, these at least.
     possible: tuple[str, ...] = ()
     # Words of the texts of the causes or of what is healthy; of the candidates if there is neither.
@@ -48,7 +50,7 @@ class Case:
 class Outcome:
     """What was found in the log of a case."""
 
-    field: Literal["causes", "possible", "says", "healthy"]
+    field: Literal["causes", "overcome", "possible", "says", "healthy"]
     wanted: tuple[str, ...]
     found: tuple[str, ...]
 
@@ -75,6 +77,9 @@ def mistake(case: Case, found: list[Diagnosis]) -> Outcome | None:
     kinds = tuple(f.cause.kind for f in causes)
     if kinds != case.causes:
         return Outcome("causes", case.causes, kinds)
+    over = tuple(f.cause.kind for f in causes if f.overcome)
+    if over != case.overcome:
+        return Outcome("overcome", case.overcome, over)
     maybe = tuple(f.cause.kind for f in candidates)
     if not {*case.possible} <= {*maybe}:
         return Outcome("possible", case.possible, maybe)

@@ -159,7 +159,7 @@ def _standing(s: Standing) -> member_types.StandingStep:
         since_line=s.since.line,
         lasted_ms=s.lasted_ms,
         within_ms=s.within_ms,
-        setting=s.state.within,
+        setting=s.setting,
         late=s.late,
     )
 

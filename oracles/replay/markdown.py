@@ -109,7 +109,7 @@ def _rows(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> It
 
 
 def _claim(claim: Claim) -> Iterator[str]:
-    yield f"**Cause ({claim.confidence}):** {plain(claim.text)}"
+    yield f"**{claim.label.capitalize()} ({claim.confidence}):** {plain(claim.text)}"
     if claim.when:
         yield f"**When:** {claim.when}"
     if claim.action:

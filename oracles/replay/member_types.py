@@ -95,7 +95,7 @@ class StandingStep:
     since: Annotated[str | None, clock("When it began")]
     since_line: Annotated[Count, "The line with which it began."]
     lasted_ms: Annotated[int | None, "How long the log goes on; null without timestamps."]
-    within_ms: Annotated[Count, "How long it may last."]
+    within_ms: Annotated[Count | None, "How long it may last; null if that is not known."]
     setting: Annotated[str, "The setting that says so."]
     late: Annotated[bool, "It has lasted longer."]
 

@@ -239,6 +239,16 @@ class Evidence:
 
 
 @frozen(kw_only=True)
+class Quoted:
+    """A line of a log."""
+
+    file: Annotated[str, "The log."]
+    line: Annotated[Count, "Its number."]
+    time: Annotated[str | None, "When, by the clock that wrote the line; null if it does not tell."]
+    text: Annotated[str, "The line."]
+
+
+@frozen(kw_only=True)
 class Cause:
     """A cause that the lines show."""
 
@@ -257,16 +267,10 @@ class Cause:
     settings: Annotated[list[Setting], "Settings that matter."]
     tickets: Annotated[list[Ticket], "Issues that report it."]
     evidence: Annotated[list[Evidence], "The lines that show it."]
-
-
-@frozen(kw_only=True)
-class Quoted:
-    """A line of a log."""
-
-    file: Annotated[str, "The log."]
-    line: Annotated[Count, "Its number."]
-    time: Annotated[str | None, "When, by the clock that wrote the line; null if it does not tell."]
-    text: Annotated[str, "The line."]
+    overcome: Annotated[
+        Quoted | None,
+        "Where its members went on: it is no cause of what is wrong now; null if it is not over.",
+    ]
 
 
 @frozen(kw_only=True)

@@ -88,7 +88,7 @@ def _life(m: MemberStory) -> Iterator[str]:
     if m.open is not None and m.open.joined is None and m.open.asked is not None:
         joins = "was answered, but it joins no generation"
         so_far = joins if m.open.answered else "has no answer that is understood"
-        yield f"its last JoinGroup{_at(m.open.asked)} {so_far} in its log"
+        yield f"its last JoinGroup{_at(m.open.asked_last or m.open.asked)} {so_far} in its log"
     standing = m.standing()
     if standing is not None and standing.stands:
         yield standing_sentence(standing)
@@ -98,11 +98,13 @@ def standing_sentence(s: Standing) -> str:
     """Where a member stands when its log ends."""
     state = f"in {s.in_state} " if s.state.told_in in ("join_state", "state") else ""
     when = "" if s.lasted_ms is None else f" for {lasted(s.lasted_ms)}"
-    due = f"longer than {s.state.within} ({s.within_ms})" if s.late else ""
-    limit = due or f"it may last {lasted(s.within_ms)} ({s.state.within})"
+    limit = ""
+    if s.within_ms is not None:
+        due = f"longer than {s.setting} ({s.within_ms})" if s.late else ""
+        limit = "; " + (due or f"it may last {lasted(s.within_ms)} ({s.setting})")
     return (
         f"it stands {state}since line {s.since.line}{when}, until its log ends: it waits for"
-        f" {s.state.waits_for}; what ends that: {s.state.ends}; {limit}"
+        f" {s.state.waits_for}; what ends that: {s.state.ends}{limit}"
     )
 
 

@@ -146,7 +146,7 @@ def _answer_facts(t: AnswerInWords) -> Iterator[tuple[str, str]]:
     if not t.causes and all(so.text != t.sentence for so in t.facts):
         yield "why", t.sentence
     for claim in t.causes:
-        yield "cause", f"{claim.text} ({claim.confidence})"
+        yield claim.label, f"{claim.text} ({claim.confidence})"
         if claim.when:
             yield "when", claim.when
         shown = QUOTES_SHOWN if claim.number == 1 else 1

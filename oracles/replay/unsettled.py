@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groupcheck.oracles.replay.harm import SERIOUS_MS
 from groupcheck.oracles.replay.rounds import lasted
+from groupcheck.traces.causes.overcome import SERIOUS_MS
 from groupcheck.traces.findings.user_impact import by_leaving
 from groupcheck.traces.phrases import plural
 from groupcheck.traces.story.events import GroupDied, RebalanceCause
@@ -19,13 +19,16 @@ AT_ONCE_MS, LIVED = 1_000, 10
 """A group of fewer generations may be starting: its members come one after the other."""
 
 
-def unsettled(rounds: Sequence[Round]) -> str:
-    """Why these rebalances are no sign of a calm group, in a few words; empty if they may be."""
+def unsettled(rounds: Sequence[Round], by_members: bool = False) -> str:
+    """Why these rebalances are no sign of a calm group, in a few words; empty if they may be.
+    `by_members`: members tell them, who do not know what the coordinator waited for.
+    """
     if not rounds:
         return ""
     longest = max((elapsed(r.started, r.ended) or 0 for r in rounds), default=0)
     if longest >= SERIOUS_MS:
-        return f"a rebalance took {lasted(longest)}: the group waited for a member"
+        other = ", or its own requests were not answered" if by_members else ""
+        return f"a rebalance took {lasted(longest)}: the group waited for a member{other}"
     last = rounds[-1]
     if last.outcome == "emptied" and not by_leaving(last):
         return "the group has no members when its log ends"

@@ -217,6 +217,7 @@ def commits_in_rounds(group: GroupEvidence) -> Iterator[Statement]:
             elif said.kind in ("synced", "assigned") and said.fields.get("step") in (
                 None,
                 "callback",  # Java's
+                "partition",  # librdkafka's
             ):
                 in_round = out = False
             elif said.kind == "joined":

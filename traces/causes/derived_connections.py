@@ -13,7 +13,7 @@ from groupcheck.traces.clients.nodes import coordinator_address, coordinator_tex
 from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
 from groupcheck.traces.clients.who import LIBRDKAFKA, SARAMA
-from groupcheck.traces.facts.values import CLOSE_SHARE
+from groupcheck.traces.facts.defaults import CLOSE_SHARE
 
 _HEARTBEAT = re.compile(r"Heartbeat failed \(\[Error 15\]|Skipping heartbeat: no active group")
 LONG_MS = 60_000

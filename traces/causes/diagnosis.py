@@ -26,6 +26,7 @@ from groupcheck.traces.causes.knowledge import (
     Severity,
     Sign,
 )
+from groupcheck.traces.causes.overcome import passed, with_overcome
 from groupcheck.traces.clients.sentences import trouble, unrest
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.proofs import Proof
@@ -77,11 +78,10 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     some = [c for c in knowledge.causes.values() if not c.healthy]
     found = [f for c in some if (f := _found(c, evidence)) is not None]
     found = sorted(_contested(found, evidence, knowledge), key=_rank)
-    kinds = {f.cause.kind for f in found}
     explained: set[str] = set()
     for f in found:
         if f.cause.kind not in explained and f.confidence != "possible":
-            explained |= {*f.cause.explains} & kinds - {f.cause.kind}
+            explained |= {g.cause.kind for g in found if _explains(f, g)}
             explained |= {g.cause.kind for g in found if _is_meanwhile(g, f)}
     shown = [f for f in found if f.cause.kind not in explained]
     causes = tuple(f for f in shown if f.confidence != "possible")
@@ -91,15 +91,19 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         f
         for f in shown
         if f.confidence == "possible"
+        and not (f.overcome and f.severity == "calm")
         and (f.sign.beside or not all(_follows(s, causes) for s in f.evidence))
     )
     told = settled | {s.kind for f in found for s in f.evidence} | _over(evidence)
     questions = [
         kind
         for kind, tally in evidence.tallies.items()
-        if kind in trouble() and kind not in told and any(speaker(s) != ADMIN for s in tally.first)
+        if kind in trouble()
+        and kind not in told
+        and not passed(kind, evidence)
+        and any(speaker(s) != ADMIN for s in tally.first)
     ]
-    hints = [f.text for f in candidates if f.cause.severity != "calm" and _troubling(f)]
+    hints = [f.text for f in candidates if f.severity != "calm" and _troubling(f)]
     hints += [trouble()[kind] for kind in questions if trouble()[kind]]
     fine = [c for c in knowledge.causes.values() if c.healthy]
     alarms = {rule.kind for rule in knowledge.facts.values() if rule.alarm}
@@ -156,6 +160,14 @@ def _less_sure(found: FoundCause, rival: Rival) -> FoundCause:
     return evolve(found, sign=sign, confidence="possible", decide=rival.decide, text=text)
 
 
+def _explains(found: FoundCause, other: FoundCause) -> bool:
+    """Is the other one a consequence? Not of what was overcome before it happened."""
+    if other.cause.kind not in found.cause.explains or other is found:
+        return False
+    over = found.overcome
+    return over is None or other.overcome is not None or not is_after(over, other.evidence[-1])
+
+
 def _is_meanwhile(found: FoundCause, other: FoundCause) -> bool:
     """Did all that shows a cause happen while another one that explains it lasted, or soon after?
     What has no time may have happened at any.
@@ -194,11 +206,12 @@ def _over(evidence: GroupEvidence) -> set[str]:
     return {str(s.fields.get("of")) for s in evidence.all("recovered")}
 
 
-def _rank(found: FoundCause) -> tuple[bool, bool, int, int, str]:
+def _rank(found: FoundCause) -> tuple[bool, bool, bool, int, int, str]:
     """A line that names the reason ranks above those that follow from it."""
     cause = found.cause
     return (
         found.confidence == "possible",
+        found.overcome is not None,
         not cause.printed,
         CONFIDENCES.index(found.confidence),
         -SEVERITIES.index(found.severity),
@@ -218,7 +231,7 @@ def _health(
     worst: Severity = max((f.severity for f in causes), key=SEVERITIES.index, default="calm")
     if worst != "calm":
         return worst
-    if any(f.cause.severity != "calm" and _troubling(f) for f in candidates):
+    if any(f.severity != "calm" and _troubling(f) for f in candidates):
         return "troubled"
     if questions:
         return "troubled"
@@ -250,7 +263,8 @@ def _found(cause: Cause, evidence: GroupEvidence) -> FoundCause | None:
             continue  # the versions that run here do not have the fault
         shown = _shown(sign, evidence, some)
         if shown:
-            return as_found(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
+            shown = sorted(shown, key=lambda s: s.line)
+            return with_overcome(as_found(cause, sign, shown, evidence), shown, evidence)
     return None
 
 

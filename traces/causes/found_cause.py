@@ -23,6 +23,7 @@ from groupcheck.traces.causes.knowledge import (
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import MOST_MS, Statement, settings_of
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.facts.defaults import by_default, with_default
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import some_of
 
@@ -64,6 +65,8 @@ class FoundCause:
     # When it was first and last seen, in ms; None without timestamps.
     since: int | None
     until: int | None
+    # What shows that it is over: the member did what had been refused.
+    overcome: Statement | None = None
 
     @property
     def lines(self) -> list[Statement]:
@@ -89,6 +92,7 @@ def as_found(
     for said in shown:
         fields = {**{k: _short(v) for k, v in said.fields.items()}, **fields}
     printed = _printed_settings(evidence, who)
+    clients = _clients(shown, evidence)
     values = {
         **printed,
         **fields,
@@ -101,6 +105,7 @@ def as_found(
         "until": "" if until is None else show_time(until),
         "last": _last_of_each(shown, sign),
         "stood": _stood(shown[0], evidence),
+        "by_default": lambda name: by_default(name, clients),
         "facts": {kind: {"n": t.count, "who": t.first[0].who, **t.first[0].fields}
                   for kind, t in evidence.tallies.items()},
     }  # fmt: skip
@@ -111,7 +116,9 @@ def as_found(
     ]
     decide, text, action = words
     settings = {
-        in_protocol(shown_there, name): in_protocol(shown_there, wanted)
+        in_protocol(shown_there, name): in_protocol(
+            shown_there, with_default(name, wanted, clients)
+        )
         for name, wanted in cause.settings.items()
         if exists_in(name, evidence.libraries.keys(), shown_there)
     }
@@ -141,6 +148,12 @@ def as_found(
     )
 
 
+def _clients(shown: Iterable[Statement], evidence: GroupEvidence) -> set[str]:
+    """The libraries of those who are concerned; of all clients if their lines show none."""
+    own = {said.library for said in shown} - {BROKER, ""}
+    return own or evidence.libraries.keys() - {BROKER}
+
+
 def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[str, Any]]:
     """The fields of the statements that show it: of each kind the last one before the last of the
     kind that the sign needs first.
@@ -166,15 +179,15 @@ def _stood(said: Statement, evidence: GroupEvidence) -> int | None:
 def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
     """That of the cause; one step less if it happened once or twice, and the group works since."""
     last = shown[-1]
-    if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
+    if cause.severity != "broken" or episodes(shown) > FEW_EPISODES:
         return cause.severity
     later = [s for s in evidence.all(*AT_WORK, *trouble()) if is_after(last, s)]
-    at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
+    at_work = [s for s in later if s.kind in AT_WORK and concerns(last, s)]
     again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
     return "troubled" if at_work and not again else cause.severity
 
 
-def _episodes(shown: Sequence[Statement]) -> int:
+def episodes(shown: Sequence[Statement]) -> int:
     """How many times it happened: one time may take several lines."""
     kind = shown[0].kind
     times = [s.time for s in shown if s.kind == kind and s.time is not None]
@@ -187,7 +200,7 @@ def is_after(last: Statement, said: Statement) -> bool:
     return said.log == last.log and said.line > last.line
 
 
-def _concerns(broken: Statement, said: Statement) -> bool:
+def concerns(broken: Statement, said: Statement) -> bool:
     """Does a member at work show that what was broken works again? A coordinator's line does."""
     return said.library == BROKER or not broken.who or said.who == broken.who
 

@@ -38,6 +38,7 @@ from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.facts.needs import ANY, Need, read_tables
 from groupcheck.traces.facts.rules import Rule, needs_of_rules, read_rules, shipped_rules
+from groupcheck.traces.facts.steps import Step, read_steps
 from groupcheck.traces.lines.timestamps import show_span
 
 Severity = Literal["calm", "troubled", "broken"]
@@ -128,6 +129,9 @@ class Cause:
     explains_meanwhile: tuple[str, ...] = ()
     # Kinds of statements that follow from it, and need no other explanation where it is found.
     accounts_for: tuple[str, ...] = ()
+    # What a member does once it is over (`same`: to what the refusal names). Where all who were
+    # hit do one of these afterwards, it is told as overcome.
+    overcome_by: tuple[Need, ...] = ()
     # What must have happened if this is the cause (see traces/members/proofs.py): a statement for
     # which a proof says that it has not is no sign of the cause.
     requires: tuple[str, ...] = ()
@@ -159,14 +163,19 @@ class Knowledge:
 
     causes: Mapping[str, Cause]
     facts: Mapping[str, Rule] = Factory(shipped_rules)
+    # Steps that are told before those that ship.
+    steps: tuple[Step, ...] = ()
 
-    def beside(self, causes: Iterable[Cause], facts: Iterable[Rule] = ()) -> Knowledge:
-        """The knowledge with more causes and facts; one of the same kind replaces the one that is
-        there.
+    def beside(
+        self, causes: Iterable[Cause], facts: Iterable[Rule] = (), steps: Iterable[Step] = ()
+    ) -> Knowledge:
+        """The knowledge with more causes, facts and steps; a cause or a fact of the same kind
+        replaces the one that is there.
         """
         return Knowledge(
             {**self.causes, **{cause.kind: cause for cause in causes}},
             {**self.facts, **{rule.kind: rule for rule in facts}},
+            (*steps, *self.steps),
         )
 
 
@@ -174,6 +183,7 @@ TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescap
 TEMPLATES.filters["span"] = lambda value: (
     show_span(value) if isinstance(value, int | float) else str(value)
 )
+TEMPLATES.globals["by_default"] = lambda _: ""  # see `as_found`
 TEMPLATES.filters["count_of"] = lambda text: len(partitions_of(str(text)))
 TEMPLATES.filters["first_word"] = lambda text: (str(text).split() or [""])[0].rstrip(".,;")
 
@@ -224,14 +234,18 @@ def knowledge_of(path: Path) -> Knowledge:
     except (OSError, ValueError) as e:
         raise UserError(f"cannot be read: {e}", where=str(path)) from None
     rules = read_rules(text, str(path))
-    for need in needs_of_rules(rules):
-        if need.kind != ANY and need.kind not in {*kinds(), *(r.kind for r in rules)}:
-            raise UserError(
-                f"a fact looks at {need.kind!r}, which no sentence says",
-                where=str(path),
-                do="`groupcheck list statements` shows what lines can say",
-            )
-    return shipped_knowledge().beside(read_causes(text, str(path), rules), rules)
+    steps = read_steps(text, str(path))
+    of_steps = [need for step in steps for need in step.of]
+    known = {ANY, *kinds(), *(rule.kind for rule in rules)}
+    for what, needs in (("fact", needs_of_rules(rules)), ("step", of_steps)):
+        for need in needs:
+            if need.kind not in known:
+                raise UserError(
+                    f"a {what} looks at {need.kind!r}, which no sentence says",
+                    where=str(path),
+                    do="`groupcheck list statements` shows what lines can say",
+                )
+    return shipped_knowledge().beside(read_causes(text, str(path), rules), rules, steps)
 
 
 def read_causes(text: str, where: str, facts: Sequence[Rule] = ()) -> list[Cause]:
@@ -250,6 +264,7 @@ def _structured(text: str, where: str) -> list[Cause]:
 
 def _checked(cause: Cause, where: str, known: Set[str]) -> None:
     needs = needs_of(cause.signs) + [n for r in cause.rivals.values() for n in r.excluded_by]
+    needs += cause.overcome_by
     near = [
         kind
         for n in needs

@@ -20,6 +20,7 @@ from groupcheck.traces.clients.frames import (
     says_nothing,
     time_in_json,
 )
+from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
@@ -100,6 +101,8 @@ class ClientLog:
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
     # The line before, if it is of a library and says nothing known: number, line, words, library.
     _cut: tuple[int, str, str, str] | None = None
+    # What the line before says, if its list of partitions may stand in this one.
+    _open: tuple[Statement, ...] = ()
     # A line that has none of these says nothing.
     _words: Set[str] = field(init=False)
 
@@ -116,6 +119,8 @@ class ClientLog:
         """The statements of lines, as (number, text)."""
         record: PrettyRecord | None = None
         for number, line in lines:
+            if self._open:
+                yield from self._completed(number, line)
             if self._dump is not None:
                 if self._dump.takes(plain(line[:MOST_CHARS])):
                     continue
@@ -134,14 +139,19 @@ class ClientLog:
                 self._head = NOBODY
             said: tuple[Statement, ...] = tuple(self._whole(number, line)) if self._cut else ()
             if look.speaks and (not said or all(s.kind == UNREAD_ERROR for s in said)):
-                text = line[:MOST_CHARS]
+                text = line if len(line) <= MOST_CHARS else f"{line[:MOST_CHARS]}..."
                 said += tuple(self._line(number, line, text if look.is_plain else plain(text)))
             if record is None:
-                yield from said
+                for one in said:
+                    if _is_open(one):
+                        self._open += (one,)
+                    else:
+                        yield one
             elif not record.takes(line, said):
                 yield from record.statements()
                 record = None
             self._before.append(line)
+        yield from self._completed(0, "")
         yield from self._whole(0, "")
         yield from self._settings()
         if record is not None:
@@ -170,7 +180,11 @@ class ClientLog:
         about = self._of_task(text, names(text))
         if about.client or about.group:
             self._head = about
-        hits = merge_hits(self.sentences.in_line(text, about.library or self._head.library))
+        found = self.sentences.in_line(text, about.library or self._head.library)
+        if found and _ASKS.search(text):
+            found = []
+        found = [hit for hit in found if about.group or not hit.sentence.named]
+        hits = merge_hits([_whole_list(hit, text) for hit in found])
         if is_of_broker(shape_of(text)):
             self.brokers_own += 1
         elif about.library:
@@ -241,6 +255,17 @@ class ClientLog:
                 client=about.client,
             )
 
+    def _completed(self, number: int, rest: str) -> Iterator[Statement]:
+        """The statements that ended where a list should stand; `rest` is the line behind them. If
+        that goes on with a list or a table, they do not tell their partitions.
+        """
+        some, self._open = self._open, ()
+        for said in some:
+            goes_on = number == said.line + 1 and parse_time(rest[:TIME_CHARS]) is None
+            if goes_on and (_TABLE.match(rest) or partitions_of(rest[:MOST_CHARS])):
+                said = evolve(said, fields={**said.fields, "partitions": "..."})
+            yield said
+
     def _of_task(self, text: str, about: Names) -> Names:
         """The names of a sink's task, which other lines of the same task tell whole."""
         task = task_of(text)
@@ -294,6 +319,15 @@ class ClientLog:
         return ""
 
 
+_TABLE = re.compile(r"\s{0,200}[+|│┃║┌├└╔╠╚┏┣┗]")
+"""A line of a table that is drawn with boxes."""
+
+
+def _is_open(said: Statement) -> bool:
+    """Does its line end where a list of partitions should stand?"""
+    return said.fields.get("partitions") == ""
+
+
 _ERROR_LEVEL = re.compile(
     r"\b(?:ERROR|FATAL|SEVERE|CRITICAL)\b|%[0-3]\|\d{9}"
     r"|\blevel\"?[=:] ?\"?(?:error|fatal)\b|\[error\]"
@@ -344,6 +378,29 @@ def _without_names(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
+_GOES_ON = re.compile(r"\s?(?:,|\.\.|…)")
+
+
+_ASKS = re.compile(
+    r"^\W{0,3}(?:\w{1,20}@[^\n]{1,60}[#$%] ?)?(?:[ze]?grep|rg|ack|awk|sed|journalctl)\b.{0,80}['\"]"
+    r"|\.(?:contains|matches|find|indexOf|startsWith|test)\(['\"]"
+)
+"""A command or a piece of code that looks for a text does not say it."""
+
+
+def _whole_list(hit: Hit, text: str) -> Hit:
+    """The hit; a list of partitions with which it ends, and behind which the line goes on with
+    something else than its layout prints there, is marked as cut.
+    """
+    last = next(iter(hit.sentence.partitions[-1:]), None)
+    if last is None or not _GOES_ON.match(text, hit.end):
+        return hit
+    return evolve(hit, fields={**hit.fields, last: f"{hit.fields[last]}, ..."})
+
+
+_NOTHING = re.compile(r"\[\s*\]")
+
+
 def fields_of_hit(hit: Hit) -> dict[str, Any]:
     """The fields of a hit, ready for a statement."""
     fields = dict(hit.fields)
@@ -351,7 +408,9 @@ def fields_of_hit(hit: Hit) -> dict[str, Any]:
     if last is not None:
         fields[last] = message_end(str(fields[last]))
     for name in hit.sentence.partitions:
-        fields[name] = fields[name].strip(" []")
+        listed = fields[name].strip(" []")
+        blank = "..." if "[" in fields[name] else ""  # something stands in it
+        fields[name] = listed or ("[]" if _NOTHING.search(fields[name]) else blank)
     if "coordinator" in fields and (node := _NODE.search(str(fields["coordinator"]))):
         number = int(node[1] or node[2])
         fields["broker"] = _LAST_NODE - number if number > _LAST_NODE - _BROKERS else number

@@ -9,9 +9,16 @@ from typing import Literal
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.who import JAVA
 
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 _PYTHON = re.compile(rf"topic=u?['\"]?({_TOPIC})['\"]?, partition=(\d{{1,9}})")
+_GO = re.compile(rf"topic:({_TOPIC}) partition:(\d{{1,9}})")
+# Partition(topic=Topic(name='t'), index=0)   Partition { topic: Topic("t"), index: 0 }   t[0:#]
+_EMBEDDED = re.compile(
+    rf"(?:Topic\((?:name=)?['\"](?={_TOPIC}['\"]\), index)|(?={_TOPIC}\[\d{{1,9}}:))({_TOPIC})"
+    r"(?:['\"]\), index[=:] ?|\[)(\d{1,9})(?:\)| \}|:(?:#|-?\d{1,19})\])"
+)
 _LISTED = re.compile(  # t: [0, 1]   "t":[0,1]   ('t', [0, 1])   t:[0 1]   t[0 1]   t [0]   t(id)[0]
     rf"({_TOPIC})(?:\([\w-]{{0,30}}\))?['\"]?(?:\s?[:,]\s?|\s)?\s?[\[{{]"
     r"(\d{1,9}(?:[,\s]{1,3}\d{1,9}){0,10000})[\]}]"
@@ -21,7 +28,10 @@ _DASHED = re.compile(rf"(?<![\w.-])({_TOPIC})-(\d{{1,9}})(?![\w.-])")  # t-0, t-
 
 def partitions_of(text: str) -> list[str]:
     """The partitions in `text`, each as topic-number, in their order."""
-    found = [f"{topic}-{number}" for topic, number in _PYTHON.findall(text)]
+    if found := [f"{topic}-{number}" for topic, number in _EMBEDDED.findall(text)]:
+        return found
+    pattern = _GO if "{topic:" in text else _PYTHON
+    found = [f"{topic}-{number}" for topic, number in pattern.findall(text)]
     if not found:
         found = [
             f"{topic}-{number}"
@@ -29,6 +39,32 @@ def partitions_of(text: str) -> list[str]:
             for number in re.findall(r"\d+", numbers)
         ]
     return found or [f"{topic}-{number}" for topic, number in _DASHED.findall(text)]
+
+
+_EMPTY = re.compile(
+    r"(?:\[\s?\]|\{\s?\}|\(\s?\)|(?:frozen)?set\((?:\[\])?\)|map\[\]|none)", re.IGNORECASE
+)
+_CUT = re.compile(r"(?:\.{2,}|…|,)\W{0,3}\Z")
+_PAIRS = (("[", "]"), ("{", "}"), ("(", ")"))
+
+
+def partitions_told(text: str, library: str) -> list[str] | None:
+    """The partitions of a whole list; None if the text does not tell them: it is cut, it names none
+    that can be read, or nothing stands there. Java prints an empty list as nothing (Utils.join).
+    """
+    text = text.strip()
+    if not text:
+        return [] if library == JAVA else None
+    if _EMPTY.fullmatch(text):
+        return []
+    if is_cut(text):
+        return None
+    return partitions_of(text) or None
+
+
+def is_cut(text: str) -> bool:
+    """Does the end of a list miss?"""
+    return bool(_CUT.search(text)) or any(text.count(a) > text.count(b) for a, b in _PAIRS)
 
 
 End = Literal["revoked", "lost", "end of log"]
@@ -80,11 +116,13 @@ class Holdings:
         if said.fields.get("state") in _LOST:
             self._give_up([*self.now], said.time, "lost", announced=True)
         step = said.fields.get("step", "callback")
-        if said.kind == "owns" or (said.kind == "assigned" and step in ("callback", "added")):
+        if said.kind == "owns" or (
+            said.kind == "assigned" and step in ("callback", "added", "partition")
+        ):
             self._assign(said, announced=step == "added")
             lost = partitions_of(str(said.fields.get("lost", "")))  # franz-go
             self._give_up(lost, said.time, "revoked", announced=False)
-        elif said.kind in ("revoked", "lost") and step in ("callback", "announced"):
+        elif said.kind in ("revoked", "lost") and step in ("callback", "announced", "partition"):
             named = list(_named(said))
             gone = named if named or not said.fields.get("whole") else [*self.now]
             how: End = "lost" if said.kind == "lost" else "revoked"
@@ -92,7 +130,7 @@ class Holdings:
 
     def _assign(self, said: Statement, announced: bool) -> None:
         named = list(_named(said))
-        if said.fields.get("whole"):
+        if said.fields.get("whole") and told_whole(said):
             others = [p for p in self.now if p not in named]
             self._give_up(others, said.time, "revoked", announced=False)
         for partition in named:
@@ -126,6 +164,12 @@ class Holdings:
                 for p, h in self.now.items()
             ),
         ]
+
+
+def told_whole(said: Statement) -> bool:
+    """Does the statement tell the partitions that it is about?"""
+    text = said.fields.get("partitions")
+    return text is None or partitions_told(str(text), said.library) is not None
 
 
 def _named(said: Statement) -> Iterator[str]:

@@ -68,6 +68,8 @@ class Sentence:
     error: str = ""
     # The text is so common that the rest of the line must show which library wrote it.
     marked: bool = False
+    # The text is so common that the line must name a group besides.
+    named: bool = False
     # How many characters of the text are fixed: the longest text fits a line best.
     weight: int = field(init=False)
     # Its fixed text has digits: it does not fit every line of a shape.
@@ -295,6 +297,7 @@ def read_table(text: str, file: str) -> list[Sentence]:
                     row.get("versions", ""),
                     row.get("means", {}),
                     marked=row.get("marked", False),
+                    named=row.get("named", False),
                 )
             )
     return out

@@ -61,7 +61,8 @@ _MARKS = (
     ),
     (
         LIBRDKAFKA,
-        re.compile(r"%[0-7]\|\d{9,}|severity\"?: ?\d, ?\"?fac\"?:|RDKAFKA-\d-"
+        re.compile(r"\bStorageKafka2? \(|\barroyo\b|%[0-7]\|\d{9,}"
+                   r"|severity\"?: ?\d, ?\"?fac\"?:|RDKAFKA-\d-"
                    r"|rdkafka|\[thrd:|Confluent\.Kafka|KafkaError\{"
                    r"|\bERR__|confluent[-_]kafka|\bLocal: [A-Z]|\bBroker: (?:Unknown|Group"
                    r"|Specified|Static|Coordinator|Not coord|The member|The group"
@@ -84,6 +85,7 @@ _MARKS = (
     (FRANZ_GO, re.compile(r"\bkgo\b|franz|unable to open connection to broker"
                           r"|read from broker errored|\b[A-Z]{3,}_[A-Z_]+: Th(?:e|is|ere) "
                           r"|; group: [^,;\s]{1,200}(?:, [a-z_]+: |$)")),
+    ("kafka-node", re.compile(r"\bkafka-node:[A-Z]")),
     (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
     (RUBY, re.compile(r"\bKafka::|ruby-kafka|[Rr]acecar|\[\[[^\]\s]{1,300}\] \{[^{}]{0,300}\}:\]")),
     ("brod", re.compile(r"Group member \([^,]{1,300},coor=|\bbrod\b|coordinator \(groupId=")),

@@ -30,8 +30,9 @@ class Fact:
     values: Mapping[str, Any]
     # The lines on which it rests, in order.
     lines: tuple[Statement, ...]
-    # The group is not calm.
+    # The group is in trouble; or nothing shows that it is calm.
     alarm: bool
+    unsettles: bool
     # How many facts of this kind there are.
     count: int
 
@@ -68,7 +69,8 @@ def _told(rule: Rule, count: int, some: Iterable[Statement]) -> Iterator[Fact]:
         named = ("a client" if rule.per == "process" and rule.of else "") if nobody else subject
         text = written(rule.text, {**said.fields, "subject": named})
         lines = said.rests_on or (said,)
-        yield Fact(rule.kind, rule.sort, subject, text, said.fields, lines, rule.alarm, count)
+        how = rule.alarm, rule.unsettles
+        yield Fact(rule.kind, rule.sort, subject, text, said.fields, lines, *how, count)
 
 
 def in_time(statements: Iterable[Statement]) -> list[Statement]:

@@ -103,8 +103,10 @@ class Rule:
     # The statement that it quotes, whose fields it has besides if `copies` says so.
     quotes: Literal["first", "last", "all"] = "last"
     copies: bool = False
-    # A group with such a fact is not calm.
+    # A group with such a fact is in trouble.
     alarm: bool = False
+    # Nothing shows that a group with such a fact is calm.
+    unsettles: bool = False
     # What it says, as a part of a sentence; each part between bars is left out where a field of it
     # is missing. Empty for facts that only causes use.
     text: str = ""

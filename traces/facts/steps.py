@@ -8,20 +8,23 @@ import re
 from collections.abc import Sequence, Set
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from attrs import define, frozen
 
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.facts import Fact
 from groupcheck.traces.facts.needs import Need, read_tables
-from groupcheck.traces.facts.rules import written
+from groupcheck.traces.facts.rules import MOST_CHARS, written
 from groupcheck.traces.facts.values import same_name
 from groupcheck.traces.phrases import plural
 
 STEPS_TOLD, FIRST_TOLD = 7, 4
 """So many are told, and so many of the first where there are more."""
+JITTER_MS, HALF_DAY_MS = 1_000, 43_200_000
+"""Threads write that much out of order; a time of day that goes back by more is of the next day."""
 NO_TROUBLE = "None of these steps is an error"
-_STATES = {"described", "owns"}
+_STATES = {"described", "owns", "state_empty"}
 """A table shows a moment, no steps."""
 _FAILS = re.compile(r"error|exception|fail|timed?.?out|refus|denied|fatal", re.IGNORECASE)
 
@@ -64,35 +67,68 @@ class _Told:
 def steps() -> tuple[Step, ...]:
     """The steps that ship with the package."""
     text = (files("groupcheck.traces.facts") / "steps.toml").read_text("utf-8")
-    return tuple(read_tables(text, "step", list[Step], "step", "steps.toml"))
+    return tuple(read_steps(text, "steps.toml"))
 
 
-def steps_told(statements: Sequence[Statement], sound: bool) -> list[Fact]:
+def read_steps(text: str, where: str) -> list[Step]:
+    """The steps of one TOML text. Raises `UserError` if they are not as this module says."""
+    return read_tables(text, "step", list[Step], "step", where)
+
+
+def steps_told(
+    statements: Sequence[Statement], sound: bool, own: Sequence[Step] = ()
+) -> list[Fact]:
     """One fact that tells the steps among the statements about a group, which are in order; none if
-    they show none. `sound`: nothing else that they say is trouble.
+    they show none. `sound`: nothing else that they say is trouble. `own` steps are asked first.
     """
     if len({said.log for said in statements}) > 1:
         return []  # lines of several logs have no common order
+    statements = in_order(statements)
     kinds = {said.kind for said in statements}
     told: dict[str, _Told] = {}
     for said in statements:
-        step = next((s for s in steps() if _is(s, said, kinds)), None)
+        step = next((s for s in (*own, *steps()) if _is(s, said, kinds)), None)
         if step is None or not step.text:
             continue
         words = written(step.text, said.fields)
         one = told.setdefault(words, _Told(words, step.note, step.broker, set(), []))
         one.lines.append(said)
-        if not step.broker and same_name(said) not in ("", said.log):
-            one.who.add(same_name(said))
+        if not step.broker and _name(said):
+            one.who.add(_name(said))
     if not told:
         return []
     some = list(told.values())
+    writers = {_name(said) for said in statements} - {""}
     notes = dict.fromkeys(one.note.rstrip(".") for one in some if one.note)
     fails = any(map(_FAILS.search, told)) or not kinds.isdisjoint(_STATES)
     fine = [NO_TROUBLE] if sound and not fails else []
-    text = ". ".join([_sentence(some), *notes, *fine])
+    text = ". ".join([_sentence(some, len(writers) > 1), *notes, *fine])
     lines = tuple(one.lines[0] for one in some)
-    return [Fact("steps", "steps", "", text, {"steps": len(some)}, lines, False, 1)]
+    return [Fact("steps", "steps", "", text, {"steps": len(some)}, lines, False, False, 1)]
+
+
+def _name(said: Statement) -> str:
+    """Who took a step; empty if the line does not tell."""
+    name = same_name(said)
+    return "" if name == said.log else name
+
+
+def in_order(statements: Sequence[Statement]) -> list[Statement]:
+    """The statements as they happened. Exports of logs may begin with the newest line; and one
+    client's lines that stand in another order are put into that of their times.
+    """
+    some = list(statements)
+    steps = [b - a for a, b in pairwise(s.time for s in some if s.time is not None) if a and b]
+    back = [ms for ms in steps if ms < 0]
+    newest_first = len(back) > len(steps) - len(back) - steps.count(0)
+    if not back or any(s.time is None for s in some):
+        return some
+    if newest_first:
+        some.reverse()
+        return sorted(some, key=lambda s: s.time or 0)
+    shuffled = any(-HALF_DAY_MS < ms < -JITTER_MS for ms in back)  # more is midnight
+    alone = len({_name(s) for s in some}) == 1
+    return sorted(some, key=lambda s: s.time or 0) if shuffled and alone else some
 
 
 def _is(step: Step, said: Statement, kinds: Set[str]) -> bool:
@@ -100,14 +136,16 @@ def _is(step: Step, said: Statement, kinds: Set[str]) -> bool:
     return fits and kinds.isdisjoint(step.without)
 
 
-def _sentence(told: Sequence[_Told]) -> str:
-    """The steps with their lines; whoever takes them is named where somebody else did before."""
+def _sentence(told: Sequence[_Told], several: bool) -> str:
+    """The steps with their lines; whoever takes them is named where somebody else did before. Of
+    `several` clients, a line without a name may be anybody's.
+    """
     left_out = len(told) - STEPS_TOLD
     shown = [*told[:FIRST_TOLD], *told[FIRST_TOLD - STEPS_TOLD :]] if left_out > 0 else told
     parts, last = [], ""
     for k, one in enumerate(shown):
-        name = one.name or (last or "a client")
-        words = f"{name} {one.text}" if name != last and not one.broker else one.text
+        name = one.name or ("a client" if several else last or "a client")
+        words = f"{name[:MOST_CHARS]} {one.text}" if name != last and not one.broker else one.text
         last = last if one.broker else name
         if left_out > 0 and k == FIRST_TOLD:
             words = f"... ({plural(left_out, 'more step')}) {words}"

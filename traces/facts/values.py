@@ -7,36 +7,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.traces.clients.nodes import coordinator_address, coordinator_number, node_text
-from groupcheck.traces.clients.partitions import partitions_of
+from groupcheck.traces.clients.partitions import is_cut, partitions_of, partitions_told
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
 from groupcheck.traces.story.timeline import client_of
 
-CLOSE_SHARE = 0.1
-"""Two durations are equal if they differ by less than this part."""
-KNOWN_PERIODS = {
-    10_000: "session.timeout.ms before Kafka 3.0, or request.timeout.ms of some clients",
-    30_000: "request.timeout.ms, or session.timeout.ms of librdkafka before 1.6",
-    40_000: "request_timeout_ms of older kafka-python",
-    45_000: "session.timeout.ms",
-    60_000: "rebalance.timeout.ms of Connect and sarama",
-    300_000: "max.poll.interval.ms, or metadata.max.age.ms",
-    600_000: "connections.max.idle.ms of the broker",
-}
 MOST_PARTITIONS = 10_000
 """Of one statement."""
-_OF_JAVA = re.compile(r"([\w.-]{1,249}-\d{1,9})=(?:OffsetAndMetadata\{offset=)?(\d{1,18})")
+_OF_JAVA = re.compile(r"([\w.-]{1,249}-\d{1,9})=(?:OffsetAndMetadata\{offset=)?(\d{1,18})(?!\d)")
 _OF_PYTHON = re.compile(
     r"topic=u?['\"]?([\w.-]{1,249})['\"]?, partition=(\d{1,9})\)"
-    r"['\"]?\s?[:=,]\s?(?:OffsetAndMetadata\(offset=)?(\d{1,18})"
+    r"['\"]?\s?[:=,]\s?(?:OffsetAndMetadata\(offset=)?(\d{1,18})(?!\d)"
 )
-_OF_RUBY = re.compile(r"([\w.-]{1,249})/(\d{1,9}): ?(\d{1,18})")
+_OF_RUBY = re.compile(r"([\w.-]{1,249})/(\d{1,9}): ?(\d{1,18})(?!\d)")
 # A topic, then partitions with their offsets: JSON of KafkaJS, the lines of kafka-go, franz-go.
 _OF_TOPIC = re.compile(
     r"\"?topic\"?: ?\"?(?P<topic>[\w.-]{1,249})|\"?partition\"?:? ?\"?(?P<partition>\d{1,9})\"?"
-    r"(?:,\s?\"offset\")?: ?\"?(?P<offset>\d{1,18})"
+    r"(?:,\s?\"offset\")?: ?\"?(?P<offset>\d{1,18})(?!\d)"
 )
-_NUMBER = re.compile(r"\d{1,18}")
+_NUMBER = re.compile(r"(?<![-\w])\d{1,18}(?![\d…]|\.\.)")
+"""An offset; what is negative (such as -1001 of librdkafka) stands for none."""
 _BROKER_NUMBER = re.compile(r"/(\d{1,9})\Z")
 
 
@@ -54,12 +44,6 @@ def same_name(said: Statement) -> str:
     """
     by_id = said.library in (KAFKA_PYTHON, AIOKAFKA, KAFKAJS) and said.who == said.member
     return client_of(said.who) if by_id else said.who
-
-
-def known_period(ms: float) -> str:
-    """The setting whose usual value is as long; empty if there is none."""
-    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE_SHARE * at / 2]
-    return KNOWN_PERIODS[near[0]] if near else ""
 
 
 def named_partitions(said: Statement) -> list[str]:
@@ -81,6 +65,11 @@ def committed_offsets(said: Statement) -> Iterator[tuple[str, int]]:
             yield from ((p, int(number[0])) for p in named_partitions(said)[:1])
         return
     text = str(said.fields.get("offsets") or "")
+    found = list(_listed_offsets(text))
+    yield from found[:-1] if is_cut(text) else found  # the last number may be a part of one
+
+
+def _listed_offsets(text: str) -> Iterator[tuple[str, int]]:
     for partition, number in _OF_JAVA.findall(text):
         yield partition, int(number)
     for pattern in (_OF_PYTHON, _OF_RUBY):
@@ -94,12 +83,14 @@ def committed_offsets(said: Statement) -> Iterator[tuple[str, int]]:
 
 
 def _count(said: Statement) -> int | None:
-    """How many partitions a statement names as all that a member has."""
+    """How many partitions a statement names as all that a member has; None if it does not tell."""
     if isinstance(n := said.fields.get("n"), int):
         return n
-    if "partitions" not in said.fields and "partition" not in said.fields:
-        return None
-    return len(set(named_partitions(said)))
+    listed = said.fields.get("partitions")
+    if listed is None:
+        return len(set(named_partitions(said))) or None if "partition" in said.fields else None
+    told = partitions_told(str(listed), said.library)
+    return None if told is None else len(set(told))
 
 
 def _coordinator(said: Statement) -> str | None:

@@ -10,12 +10,11 @@ from typing import Any
 from attrs import Factory, define, evolve, field
 
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
+from groupcheck.traces.facts.defaults import CLOSE_SHARE, known_period
 from groupcheck.traces.facts.needs import ANY, Need
 from groupcheck.traces.facts.rules import Rule
 from groupcheck.traces.facts.values import (
-    CLOSE_SHARE,
     committed_offsets,
-    known_period,
     named_partitions,
     same_name,
     value_of,
@@ -127,7 +126,7 @@ class Watch:
             if plan.never or plan.follows or plan.between:
                 self._note(plan, said, who)
             if runs and plan.ends and _met(plan.ends, said):
-                for key in self._keys(rule, said, who):
+                for key in self._ended(rule, said, who):
                     self._stood(rule, key, runs.pop(key), said)
             if runs and plan.without and _met(plan.without, said):
                 for key in self._keys(rule, said, who):
@@ -170,6 +169,19 @@ class Watch:
             if needs and _met(needs, said) and len(self._heard) < MOST_SUBJECTS:
                 self._heard.add((what, kind, who))
         self._between[kind] += bool(plan.between) and _met(plan.between, said)
+
+    def _ended(self, rule: Rule, said: Statement, who: tuple[Any, ...]) -> list[Key]:
+        """The runs that a statement may end: of lines of one log, those without a name may be of
+        anybody.
+        """
+        keys = self._keys(rule, said, who)
+        if rule.per != "process":
+            return keys
+        runs = self._runs[rule.kind]
+        if not who[0]:
+            return [key for key in runs if key[0][1] == said.log]
+        nameless = (("", *who[1:]), ())
+        return [*keys, nameless] if nameless in runs and nameless not in keys else keys
 
     def _keys(self, rule: Rule, said: Statement, who: tuple[Any, ...]) -> list[Key]:
         """The runs that a statement ends: those of its subject; all if it names no subject."""
@@ -310,7 +322,7 @@ class Watch:
             "span": span,
             "rate": min(round(60_000 * (run.n - 1) / max(span or 1, 1)), 60_000),
             "period": period,
-            "setting": (known_period(period) or None) if period else None,
+            "setting": (known_period(period, run.first.library) or None) if period else None,
             "distinct": len([v for v in run.counts or () if v is not None]),
         }
         lines = tuple({s.line: s for s in (*kept[: QUOTED - 1], run.last)}.values())

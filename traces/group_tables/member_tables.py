@@ -37,13 +37,17 @@ class TableMembers:
     # Member -> since when its epoch is behind the target's.
     _behind: dict[str, tuple[OutputSpan, TableRow]] = Factory(dict)
 
-    def add(self, output: Output) -> None:
-        """Reads an output that has rows of members."""
+    def add(self, output: Output, later: bool = True) -> None:
+        """Reads an output that has rows of members. `later`: at another moment."""
         rows = {row.name("member"): row for row in output.rows if row.name("member")}
         if len(rows) > MOST_MEMBERS or (self._last is not None and _earlier(output, self._last)):
             self._last, self._alone = None, {}
             return
-        self._returned(output, rows)
+        self._returned(output, rows, later)
+        if output.kind == "members":
+            self._counted(output)
+        if output.share:
+            return  # several of its members read one partition
         if output.kind == "members":
             self._assignments(output, rows)
         shares: Counter[str] = Counter()
@@ -56,7 +60,11 @@ class TableMembers:
         else:
             self._shares, self._last = {}, output
 
-    def _returned(self, output: Output, rows: Mapping[str, TableRow]) -> None:
+    def forget(self) -> None:
+        """What follows is not compared with what was read."""
+        self._last, self._alone, self._behind = None, {}, {}
+
+    def _returned(self, output: Output, rows: Mapping[str, TableRow], later: bool) -> None:
         """Clients that have another member id than in the output before."""
         often = Counter((row.name("client"), row.name("host")) for row in rows.values())
         for member, row in rows.items():
@@ -64,13 +72,25 @@ class TableMembers:
             if often[who] != 1 or not who[0]:
                 continue
             before = self._alone.get(who)
-            if before is not None and before != member and before not in rows:
+            if later and before is not None and before != member and before not in rows:
                 self._returns[who] += 1
                 self.say(
                     "member_replaced", row.line, row.text, output.time, row,
                     of=who[0], host=who[1], before=before,
                 )  # fmt: skip
             self._alone[who] = member
+
+    def _counted(self, output: Output) -> None:
+        """How many members there are, and how many of them have partitions."""
+        if not all({"count", "assignment"} & row.columns for row in output.rows):
+            return
+        counts = [
+            len(row.partitions("assignment")) if (n := row.number("count")) is None else n
+            for row in output.rows
+        ]
+        row = output.rows[0]
+        self.say("described", row.line, row.text, output.time, of="members", members=len(counts),
+                 shares=sum(counts), idle=counts.count(0) or None)  # fmt: skip
 
     def _assignments(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         """Reads assignments as `--verbose` shows them, and who is not at its target."""
@@ -140,15 +160,20 @@ class States:
     _existed: bool = False
     _absent: OutputSpan | None = None
 
-    def add(self, output: Output) -> None:
-        """Reads what an output tells of the state."""
+    def forget(self) -> None:
+        """What follows is not compared with what was read."""
+        self._ended()
+        self._absent = None
+
+    def add(self, output: Output, later: bool = True) -> None:
+        """Reads what an output tells of the state. `later`: at another moment."""
         if output.error:
             self.say("tool_failed", output.line, output.text, output.time, error=output.error)
             return
         if output.state in IN_ROUND:
             if self._round is None:
                 self._round = OutputSpan.start(output)
-            else:
+            elif later:
                 self._round.goes_on(output)
             self._state = output.state
         else:
@@ -156,14 +181,16 @@ class States:
         if output.state == ABSENT:
             if self._absent is None:
                 self._absent = OutputSpan.start(output)
-            else:
+            elif later:
                 self._absent.goes_on(output)
         else:
             self._existed, self._absent = True, None
         self._counted(output)
 
     def _counted(self, output: Output) -> None:
-        """A table of states tells the number of members."""
+        """A table of states tells the number of members, and the command that there are none."""
+        if output.kind == "message" and output.state == EMPTY:
+            self.say("state_empty", output.line, output.text, output.time)
         if output.kind != "state":
             return
         row = output.rows[0]
@@ -178,12 +205,17 @@ class States:
 
     def _ended(self) -> None:
         if self._round is not None and self._round.sure:
-            self.say.of("round_lasts", self._round, state=self._state)
+            self.say.of("round_lasts", self._round, state=self._state, seen=self._seen())
         self._round = None
+
+    def _seen(self) -> str:
+        outputs = self._round.outputs if self._round is not None else 0
+        often = f"whenever it is looked at (outputs: {outputs:,})"
+        return often if outputs > 1 else "at the moment of the output"
 
     def settle(self) -> None:
         """Says what lasted until the last output."""
         if self._round is not None:
-            self.say.of("round_lasts", self._round, state=self._state)
+            self.say.of("round_lasts", self._round, state=self._state, seen=self._seen())
         if self._absent is not None:
             self.say.of("group_absent", self._absent, existed=1 if self._existed else 0)

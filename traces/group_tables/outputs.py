@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.frames import plain
+from groupcheck.traces.group_tables.json_tables import JsonTables
 from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, TableRow, head_at
 from groupcheck.traces.lines.timestamps import Clock, parse_time
 
@@ -29,21 +30,39 @@ _MESSAGE = re.compile(
 )
 _ERROR = re.compile(r"Error: Executing consumer group command failed due to (?P<reason>.{1,300})")
 _COMMAND = re.compile(
-    r"kafka-consumer-groups|kafka\.admin\.ConsumerGroupCommand|ConsumerGroupCommand "
+    r"kafka-(?:consumer|share)-groups|kafka\.admin\.ConsumerGroupCommand|ConsumerGroupCommand "
 )
 _ASKED = re.compile(r"--group[= ]+['\"]?([^\s'\"]{1,249})")
 _SERVER = re.compile(r"--(?:bootstrap-server|zookeeper)[= ]+['\"]?([^\s'\"]{1,300})")
 _AFTERNOON = re.compile(r"\b(\d\d?):\d\d:\d\d PM\b")
 _ELIDED = re.compile(r"[\s#>|]*(?:\.{2,}|…|\[?(?:snip|cut|truncated)[^\n]{0,20})\s*\]?\s*\Z", re.I)
+_SUMMARY = re.compile(r"\s*GROUP(?:\s{2,}|\t)(?P<group>\S{1,249})\s*\Z")
+"""The first line of what rpk prints about a group, one value a line, before its table."""
+_VALUE = re.compile(
+    r"\s*(?P<name>COORDINATOR|STATE|BALANCER|MEMBERS|TOTAL-LAG|ERROR)"
+    r"(?:\s+(?P<value>\S.{0,200}?))?\s*\Z"
+)
+_VALUES = {
+    "COORDINATOR": "coordinator",
+    "STATE": "state",
+    "BALANCER": "strategy",
+    "MEMBERS": "members",
+}
+_NAMED = re.compile(r"\s*Consumer group ID:\s+(?P<group>\S{1,249})\s*\Z")
+"""rhoas."""
+_RULE = re.compile(r"[\s+|]*-{3,}[-\s+|]*\Z")
+"""A line below the head of a table."""
 _LOGGED = re.compile(r"\b(?:WARN|WARNING|ERROR|INFO|DEBUG|Warning)\b")
 MARKS = ("-OFFSET", "END OFFSET", "logSize", "CONSUMER-ID", "MEMBER-ID", "COORDINATOR (ID)",
-         "STATE", "TYPE", "onsumer group ", "onsumer-groups", "ConsumerGroupCommand")  # fmt: skip
+         "STATE", "TYPE", "GROUP  ", "GROUP\t", "onsumer group ", "onsumer-groups",
+         "ConsumerGroupCommand", "hare-groups", "roup ID: ")  # fmt: skip
 """A line that is no row means something only if one of these stands in it."""
 NEEDLES = tuple(
     text.encode()
     for text in ("LOG-END-OFFSET", "LOG END OFFSET", "logSize", "CONSUMER-ID", "COORDINATOR (ID)",
                  "has no active members", "onsumer group '", "onsumer group `", "STATE ",
-                 "GROUP  ")
+                 "GROUP  ", "START-OFFSET", "OFFSET LAG", '"lag"', '_lag"',
+                 'Lag"')
 )  # fmt: skip
 
 
@@ -69,6 +88,10 @@ class Output:
     server: str = ""
     # Why the command failed; empty if it did not.
     error: str = ""
+    # The columns of its table.
+    layout: tuple[str, ...] = ()
+    # It is about a share group, whose members own no partition alone.
+    share: bool = False
 
 
 @define
@@ -88,11 +111,26 @@ class Outputs:
     _said: dict[str, Output] = Factory(dict)
     # The group and the server that the last command named.
     _asked: str = ""
+    # What the lines of a summary told so far, and where it begins.
+    _summary: dict[str, str] | None = None
     _server: str = ""
+    _share: bool = False
+    _json: JsonTables = Factory(JsonTables)
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
 
     def read(self, lines: Iterable[tuple[int, str]]) -> Iterator[Output]:
         for number, line in lines:
+            if self._head is None and (line[:1] in "{[ " or self._json.is_open):
+                rows = self._json.takes(number, line)
+                if rows is not None:
+                    yield from self._of_json(rows)
+                    continue
+            if self._summary is not None:
+                if value := _VALUE.match(line[:300]):
+                    self._summary[value["name"]] = value["value"] or ""
+                    self.understood += 1
+                    continue
+                yield from self._summed_up()
             if self._head is not None:
                 if self._takes(number, line):
                     continue
@@ -103,12 +141,13 @@ class Outputs:
                 yield from self._line(number, plain(text) if "\x1b" in text else text)
             self._before.append(line[:300])
         yield from self._table()
+        yield from self._summed_up()
         yield from self._alone()
 
     def _takes(self, number: int, line: str) -> bool:
         """Reads a line as part of the table."""
         assert self._head is not None
-        if not line.strip():
+        if not line.strip() or _RULE.match(line):
             return True
         row = self._head.row(number, line)
         if row is None:
@@ -130,6 +169,7 @@ class Outputs:
             asked, server = _ASKED.search(line), _SERVER.search(line)
             self._asked = asked[1] if asked else ""
             self._server = server[1] if server else ""
+            self._share = "share-groups" in line
             return
         head = head_at(line)
         if head is not None:
@@ -137,6 +177,16 @@ class Outputs:
             self.understood += 1
             self._head, self._begin, self._time = head, (number, line), self._now(line)
             self._before.clear()  # a time belongs to one table
+            return
+        if named := _NAMED.match(line):
+            yield from self._table()
+            self._asked = named["group"]
+            return
+        if summary := _SUMMARY.match(line):
+            yield from self._table()
+            yield from self._alone()
+            self.understood += 1
+            self._asked, self._summary, self._begin = summary["group"], {}, (number, line)
             return
         for found in _MESSAGE.finditer(line):
             yield from self._table()
@@ -186,8 +236,41 @@ class Outputs:
             time = self._time if self._time is not None or said is None else said.time
             number, text = self._begin
             yield Output(
-                group, head.kind, time, number, text.strip(), tuple(some), state, cut, self._server
-            )
+                group, head.kind, time, number, text.strip(), tuple(some), state, cut, self._server,
+                layout=head.fields, share=self._share or head.kind == "share",
+            )  # fmt: skip
+
+    def _summed_up(self) -> Iterator[Output]:
+        """The summary that is over: an output about the state of its group, which the table behind
+        it is about, too.
+        """
+        told, self._summary = self._summary, None
+        if not told:
+            return
+        number, text = self._begin
+        state = told.get("STATE", "")
+        values = {field: told[name] for name, field in _VALUES.items() if told.get(name)}
+        row = TableRow(number, text.strip(), values, frozenset(_VALUES.values()))
+        out = Output(
+            self._asked, "state", self._now(text), number, text.strip(), (row,), state,
+            layout=tuple(told),
+        )  # fmt: skip
+        self._said[self._asked] = evolve(out, kind="message", rows=())
+        yield out
+
+    def _of_json(self, found: list[tuple[str, TableRow]]) -> Iterator[Output]:
+        """The outputs of one object: one for each group in it."""
+        by_group: dict[str, list[TableRow]] = {}
+        for group, row in found:
+            by_group.setdefault(group, []).append(row)
+        for group, rows in by_group.items():
+            self.understood += 1
+            first = rows[0]
+            columns = tuple(sorted(first.columns))
+            yield Output(
+                group or self._asked, "offsets", self._now(first.text), first.line, first.text,
+                tuple(rows[:MOST_ROWS]), cut=len(rows) > MOST_ROWS, layout=columns,
+            )  # fmt: skip
 
     def _nameless(self) -> str:
         """The group of a table without a column for it."""

@@ -14,7 +14,7 @@ from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.formats import GROUP_TABLES
 from groupcheck.traces.group_tables.member_tables import States, TableMembers
 from groupcheck.traces.group_tables.outputs import NEEDLES, Output, Outputs
-from groupcheck.traces.group_tables.watched import IN_ROUND, Offsets, Speaker
+from groupcheck.traces.group_tables.watched import IN_ROUND, NAMED, Offsets, Speaker
 from groupcheck.traces.reading import Notes, Source
 
 MOST_GROUPS, MOST_KINDS = 2_000, 100
@@ -29,6 +29,16 @@ class GroupTables:
     offsets: Offsets
     members: TableMembers
     states: States
+    # The number of the present moment and its time; the kinds and columns of its tables; and the
+    # partitions that it shows.
+    _moment: int = 0
+    _time: int | None = None
+    _shapes: set[tuple[str, tuple[str, ...]]] = Factory(set)
+    _shown: set[str] = Factory(set)
+    # It is a share group.
+    _share: bool = False
+    # Each follower -> the moment that it has read.
+    _read: dict[str, int] = Factory(dict)
 
     @classmethod
     def of(cls, group: str) -> GroupTables:
@@ -39,11 +49,53 @@ class GroupTables:
         if output.kind == "reset":
             self.offsets.reset = True
             return
-        self.states.add(output)
+        if self._is_later(output):
+            self._moment += 1
+        elif not output.group:
+            self.offsets.forget()
+            self.members.forget()
+            self.states.forget()
+        self.states.add(output, self._later("states"))
+        self._share = self._share or output.share
+        output = evolve(output, share=self._share)
+        if output.kind == "share":
+            self._share_partitions(output)
         if output.kind == "offsets":
-            self.offsets.add(output)
+            self.offsets.add(output, self._later("offsets"))
         if output.kind in ("offsets", "members"):
-            self.members.add(output)
+            self.members.add(output, self._later("members"))
+
+    def _share_partitions(self, output: Output) -> None:
+        """What a table of a share group's partitions shows."""
+        begun = [row for row in output.rows if row.number("share_start") is not None]
+        starts = [f"{row.partition} at {row.name('share_start')}" for row in begun]
+        lags = [lag for row in output.rows if (lag := row.number("lag")) is not None]
+        self.say(
+            "described", output.line, output.text, output.time, of="share",
+            partitions=len(output.rows), begun=len(begun),
+            starts=", ".join(starts[:NAMED]) or None, lag=sum(lags) if lags else None,
+        )  # fmt: skip
+
+    def _later(self, follower: str) -> bool:
+        """Is the present moment another one than that which the follower has read?"""
+        before, self._read[follower] = self._read.get(follower), self._moment
+        return before != self._moment
+
+    def _is_later(self, output: Output) -> bool:
+        """Is it another moment than the output before? Two tables of one paste are not, unless
+        their times differ, or the same group is shown again in the same columns. Other partitions
+        of it are the rest of the same moment.
+        """
+        shape = (output.kind, output.layout)
+        partitions = {row.partition for row in output.rows if row.partition}
+        timed = self._time is not None and output.time is not None
+        rest = bool(partitions) and self._shown.isdisjoint(partitions) and not timed
+        again = bool(output.group) and shape in self._shapes and not rest
+        later = again or (timed and self._time != output.time)
+        self._shapes = {shape} if later else self._shapes | {shape}
+        self._shown = partitions if later else self._shown | partitions
+        self._time = self._time if output.time is None else output.time
+        return later
 
     def settle(self) -> list[Statement]:
         """All statements, in the order of their lines."""

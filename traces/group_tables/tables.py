@@ -35,10 +35,14 @@ _COLUMNS = {
     "CURRENT OFFSET": "committed",
     "Offset": "committed",
     "LOG-START-OFFSET": "start",
+    "START-OFFSET": "share_start",  # of a share group (KIP-932)
+    "MEMBER-EPOCH": "member_epoch",
     "LOG-END-OFFSET": "end",
     "LOG END OFFSET": "end",
     "logSize": "end",
     "LAG": "lag",
+    "OFFSET LAG": "lag",  # rhoas, with blanks in its names
+    "CONSUMER ID": "member",
     "Lag": "lag",
     "OWNER": "member",
     "Owner": "member",
@@ -71,7 +75,9 @@ _NAMES = re.compile(
     + r")(?![\w-])"
 )
 _NUMBERS = {"leader_epoch", "committed", "start", "end", "lag", "count", "epoch", "target_epoch",
-            "group_epoch", "target_group_epoch", "members", "new_offset", "partition"}  # fmt: skip
+            "group_epoch", "target_group_epoch", "members", "new_offset", "partition",
+            "share_start", "member_epoch"}  # fmt: skip
+_ASSIGNED = re.compile(r"([^\s,;:()]{1,249}):(\d{1,9}(?:,\d{1,9}){0,10000})(?=[,;\s]|\Z)")
 _NUMBER = r"(?:-?\d{1,19}|-|[Uu]nknown|none|N/A)"
 _SPACED = r"\S{1,300}(?: \S{1,300}){0,4}?"
 """A name, which may have blanks."""
@@ -89,6 +95,7 @@ _SHAPES = {
 }
 _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("offsets", frozenset({"partition", "committed", "end"})),
+    ("share", frozenset({"topic", "partition", "share_start"})),
     ("reset", frozenset({"topic", "partition", "new_offset"})),
     ("members", frozenset({"member", "count"})),
     ("members", frozenset({"member", "host", "client"})),
@@ -124,17 +131,17 @@ class TableRow:
     def partition(self) -> str:
         """topic-number; empty if the row is of a member without partitions."""
         number = self.number("partition")
-        return f"{self.name('topic')}-{number}" if number is not None else ""
+        if number is None:
+            return ""
+        return f"{self.name('topic')}-{number}" if self.name("topic") else f"partition {number}"
 
     def partitions(self, field: str) -> frozenset[str]:
-        """An assignment: `t(0,1), u(2)` before 4.0, `t:0,1;u:2` since."""
+        """An assignment: `t(0,1), u(2)` before 4.0, `t:0,1;u:2` since, `t:0,t:1` of share
+        groups.
+        """
         text = self.values.get(field, "")
         found = [
-            f"{part.rpartition(':')[0]}-{n}"
-            for part in text.split(";")
-            if ":" in part
-            for n in part.rpartition(":")[2].split(",")
-            if n.isdecimal()
+            f"{topic}-{n}" for topic, numbers in _ASSIGNED.findall(text) for n in numbers.split(",")
         ]
         listed = text.replace("(", "[").replace(")", "]")
         return frozenset((found or partitions_of(listed))[:MOST_PARTITIONS])

@@ -125,12 +125,12 @@ class Offsets:
     # A table of `--reset-offsets` stood before this output.
     reset: bool = False
 
-    def add(self, output: Output) -> None:
-        """Compares an output with those before it."""
+    def add(self, output: Output, later: bool = True) -> None:
+        """Compares an output with those before it, if it shows a `later` moment."""
         rows = {row.partition: row for row in output.rows if row.partition}
         last = self._last
-        if last is not None and not self._follows(last, output, rows):
-            self._forget()
+        if last is not None and not (later and self._follows(last, output, rows)):
+            self.forget()
             last = None
         self.count += 1
         if last is not None:
@@ -141,8 +141,11 @@ class Offsets:
 
     def _follows(self, last: Output, output: Output, rows: Mapping[str, TableRow]) -> bool:
         """Is it the same group, later? Ends of several topics that went back are another cluster's;
-        times that run backwards are outputs in another order.
+        times that run backwards are outputs in another order; a table without any partition of the
+        one before shows other topics, or another group.
         """
+        if self._rows and rows and self._rows.keys().isdisjoint(rows):
+            return False
         if last.time is not None and output.time is not None and output.time < last.time:
             return False
         back = {row.name("topic") for p, row in rows.items() if self._end_went_back(p, row)}
@@ -153,7 +156,8 @@ class Offsets:
         end, was = row.number("end"), before.number("end") if before else None
         return end is not None and was is not None and end < was
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """What follows is not compared with what was read."""
         self._settle_tracks()
         self._rows, self._unowned, self._uncommitted, self._empty = {}, {}, {}, None
         self._advanced, self._lags = {}, []

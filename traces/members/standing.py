@@ -12,8 +12,9 @@ from importlib.resources import files
 
 from attrs import define, field, frozen
 
-from groupcheck.traces.clients.partitions import partitions_of
+from groupcheck.traces.clients.partitions import partitions_told
 from groupcheck.traces.clients.statement import Statement, ms_between
+from groupcheck.traces.facts.defaults import longest_default, rebalance_timeout
 from groupcheck.traces.members import member_worlds as w
 from groupcheck.traces.members.life import MemberLife
 
@@ -27,9 +28,10 @@ class State:
 
     waits_for: str
     ends: str
-    # The setting after which it has waited too long, and its default in ms.
-    within: str
-    default_ms: int
+    # The setting after which it has waited too long, and its default in ms; if there is none, the
+    # rebalance timeout of the library.
+    within: str = ""
+    default_ms: int = 0
     libraries: tuple[str, ...] = ()
     # The field of a statement that names the state, and its values.
     told_in: str = ""
@@ -77,15 +79,17 @@ class Standing:
     in_state: str
     state: State
     since: Statement
-    # How long the log goes on, and how long it may last, by the settings of the log or else by
-    # default; None where a time is not known.
+    # How long the log goes on, and how long it may last by a setting, with the value of the log or
+    # else by default; None and empty where that is not known.
     lasted_ms: int | None
-    within_ms: int
+    within_ms: int | None
+    setting: str
 
     @property
     def late(self) -> bool:
         """It has lasted longer than it may."""
-        return self.lasted_ms is not None and self.lasted_ms > self.within_ms
+        known = self.lasted_ms is not None and self.within_ms is not None
+        return known and (self.lasted_ms or 0) > (self.within_ms or 0)
 
     @property
     def stands(self) -> bool:
@@ -118,7 +122,9 @@ class Step:
                 self._enter(state.name, state, said)
 
     def _begins(self, said: Statement) -> bool:
-        empty = said.kind == "revoked" and not partitions_of(str(said.fields.get("partitions")))
+        listed = said.fields.get("partitions")
+        told = None if listed is None else partitions_told(str(listed), said.library)
+        empty = said.kind == "revoked" and not told and (told == [] or listed is None)
         return said.fields.get("step") in (None, "callback") and not empty
 
     def _enter(self, name: str, state: State | None, said: Statement) -> None:
@@ -137,6 +143,9 @@ class Step:
         """
         if self.state is None or self.since is None or self.last is None:
             return None
-        within = settings.get(self.state.within, self.state.default_ms)
+        library = self.since.library
+        setting = self.state.within or rebalance_timeout(library)
+        usual = self.state.default_ms or longest_default(setting, library)
+        within = settings.get(setting) or usual
         lasted = ms_between(self.since, self.last)
-        return Standing(name, self.name, self.state, self.since, lasted, within)
+        return Standing(name, self.name, self.state, self.since, lasted, within, setting)

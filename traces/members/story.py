@@ -66,6 +66,8 @@ _TELLING = {
 _NUMBERS = {"generation", "epoch", "assignee", "setting_max__poll__interval__ms"}
 """Any other statement tells something only with one of these fields."""
 _GIVES = {"callback", "announced"}
+_NO_END = {"of", "begun"}
+"""Of a producer, or a close that has only begun."""
 _BEFORE = {"before", "begins", "answered"}
 """Steps of leaving that are not the moment itself."""
 
@@ -82,6 +84,8 @@ class MemberRound:
     generation: int | None = None
     member: str = ""
     joined: Moment | None = None
+    # When it sent JoinGroup again, the last time.
+    asked_last: Moment | None = None
     # Was its last JoinGroup answered, be it with an id to join with or an error?
     answered: bool = False
     # When it had its share.
@@ -198,7 +202,7 @@ class MemberStory:
             self._asks(said, at)
         elif kind in ("committed", "commit_refused"):
             self._commit(said)
-        elif kind in _ENDS and step not in _BEFORE and not said.fields.get("of"):
+        elif kind in _ENDS and step not in _BEFORE and _NO_END.isdisjoint(said.fields):
             self._goes(said, at)
         elif kind in _CAUSES or kind == "rejoin_requested":
             self._reasons(said)
@@ -219,7 +223,7 @@ class MemberStory:
             self._generation, self._pending = None, at
         open = self.open
         if open is not None and open.joined is None:
-            open.answered = False
+            open.answered, open.asked_last = False, at
             return
         cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
         if not any(r.joined is not None for r in self.rounds):
@@ -337,7 +341,11 @@ class MemberStory:
             elif at.time is not None:
                 self._settled_ms = at.time
             self._gave_up = False
-        elif said.kind == "assigned" and step in ("callback", "worker") and not self.modern:
+        elif (
+            said.kind == "assigned"
+            and step in ("callback", "worker", "partition")
+            and not self.modern
+        ):
             last.synced = last.synced or at
         elif self.modern and said.kind == "revoked" and step in _GIVES and _some(said):
             self._gave_up, last.synced = True, last.synced or last.joined

@@ -14,6 +14,7 @@ from groupcheck.traces.causes.knowledge import knowledge_of, read_causes, shippe
 from groupcheck.traces.causes.turn_on import by_library, to_turn_on
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.facts.steps import steps_told
 
 PREFIX = "[Consumer clientId=c-1, groupId=orders]"
 LOST = f"{PREFIX} Lost previously assigned partitions t-0"
@@ -77,6 +78,19 @@ def test_a_file_of_a_user_adds_causes(tmp_path: Path) -> None:
 def test_a_mistake_in_a_file_of_causes_is_told(old: str, new: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         read_causes(MINE.replace(old, new), "mine.toml")
+
+
+def test_a_step_of_a_user_is_asked_first(tmp_path: Path) -> None:
+    own = '[[step]]\nof = [{ kind = "lost" }]\ntext = "drops|: {partitions}"\n'
+    (tmp_path / "mine.toml").write_text(own)
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements([(1, LOST)]))
+    (group,) = evidence.by_group()
+    (steps,) = steps_told(group.all(), True, knowledge_of(tmp_path / "mine.toml").steps)
+    assert steps.text.startswith("c-1 drops: t-0 (line 1)")
+    (tmp_path / "mine.toml").write_text(own.replace("lost", "nonsense"))
+    with pytest.raises(UserError, match="a step looks at 'nonsense'"):
+        knowledge_of(tmp_path / "mine.toml")
 
 
 def test_a_text_that_fails_is_told(tmp_path: Path) -> None:

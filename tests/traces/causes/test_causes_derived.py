@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from groupcheck.traces.causes.derived import derive
 from groupcheck.traces.causes.diagnosis import diagnose
@@ -14,19 +15,18 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.facts.values import known_period
+from groupcheck.traces.facts.defaults import known_period
 
 BEGIN = 1_700_000_000_000
 
 
-def facts(*told: tuple[Any, ...]) -> dict[str, dict[str, Any]]:
+def facts(*told: tuple[Any, ...], library: str = "") -> dict[str, dict[str, Any]]:
     """The derived facts of statements (second, kind, who, fields), by kind."""
     group = GroupEvidence("g")
     for line, (second, kind, who, *fields) in enumerate(told, 1):
         time = None if second is None else BEGIN + round(second * 1000)
-        group.add(
-            Statement(kind=kind, line=line, text="", time=time, client=who, fields=dict(*fields))
-        )
+        said = Statement(kind=kind, line=line, text="", time=time, client=who, library=library)
+        group.add(evolve(said, fields=dict(*fields)))
     return {said.kind: dict(said.fields) for said in derive(group)}
 
 
@@ -69,11 +69,14 @@ def test_a_callback_is_held_while_heartbeats_go_on() -> None:
 
 
 def test_a_period_is_compared_with_settings() -> None:
-    told = facts(*((300 * i, "member_unknown", "a") for i in range(4)))
+    every = [(300 * i, "member_unknown", "a") for i in range(4)]
+    told = facts(*every, library="java")
     assert told["cycle"]["period"] == 300_000
-    assert "max.poll.interval.ms" in told["cycle"]["setting"]
+    assert told["cycle"]["setting"].startswith("the default of max.poll.interval.ms or metadata")
+    assert "setting" not in facts(*every)["cycle"]
+    assert "max.poll" not in str(facts(*every, library="kafkajs")["cycle"])
     assert "cycle" not in facts(*((2**i * 10, "member_unknown", "a") for i in range(4)))
-    assert known_period(77_000) == ""
+    assert known_period(77_000, "java") == ""
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ def value(wanted: tuple[str, ...]) -> Any:
 
 def written(need: Need, line: int, library: str, text: str) -> Iterator[Statement]:
     """Statements that meet a need, with what must stand around them."""
-    fields = {
-        name: value(wanted)
+    fields: dict[str, Any] = {
+        name.lstrip("."): "t-0" if name == ".partitions" else value(wanted)
         for name, wanted in need.where.items()
         if name != ".library" and "-" not in wanted
     }

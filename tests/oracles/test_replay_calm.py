@@ -1,0 +1,67 @@
+"""Calm is a claim: it is not made where a rebalance took long, whoever tells of it, and it is made
+where what was refused succeeded soon afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from groupcheck.oracles.replay.markdown import markdown
+from groupcheck.oracles.replay.page import page
+from groupcheck.oracles.replay.report import Replayed, replay
+
+FILE = Path(__file__).parents[1] / "data/replay/long_rebalances.toml"
+LONG: dict[str, str] = tomllib.loads(FILE.read_text("utf-8"))
+
+
+def replayed(folder: Path, text: str) -> Replayed:
+    path = folder / "one.log"
+    path.write_text(text, "utf-8")
+    return replay([path])
+
+
+def in_a_moment(text: str) -> str:
+    """The same lines, with two seconds for the rebalance."""
+    text = re.sub(r"(?<=10:00:)(4[5-9]|5\d)", lambda m: f"{int(m[1]) - 43:02}", text)
+    return text.replace("170000004", "170000000").replace('"duration":45', '"duration":2')
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_rebalance_is_not_calm_and_a_short_one_is(tmp_path: Path, name: str) -> None:
+    (slow,) = replayed(tmp_path, LONG[name]).answers
+    assert slow.health == "unknown" and re.search(r"\b45", slow.reason), slow.reason
+    (quick,) = replayed(tmp_path, in_a_moment(LONG[name])).answers
+    assert quick.health == "calm", quick.reason
+
+
+REFUSED = """\
+10:00:00,100 INFO [Consumer clientId=c-1, groupId=g] (Re-)joining group
+10:00:00,300 DEBUG [Consumer clientId=c-1, groupId=g] JoinGroup failed: Coordinator b1:9092 (id: 2147483646 rack: null) is loading the group.
+10:00:00,400 INFO [Consumer clientId=c-1, groupId=g] (Re-)joining group
+"""  # noqa: E501
+JOINED = """\
+10:00:03,400 INFO [Consumer clientId=c-1, groupId=g] Successfully joined group with generation Generation{generationId=5, memberId='c-1-aa', protocol='range'}
+10:00:03,450 INFO [Consumer clientId=c-1, groupId=g] Adding newly assigned partitions: orders-0
+"""  # noqa: E501
+
+
+def test_what_was_overcome_is_told_so_everywhere(tmp_path: Path) -> None:
+    found = replayed(tmp_path, REFUSED + JOINED)
+    (answer,) = found.answers
+    assert answer.health == "calm"
+    (cause,) = answer.diagnosis.causes
+    assert "overcome: c-1 joined 3100 ms later (line 4)" in cause.text
+    assert "  overcome  The coordinator of g" in str(found)
+    assert "**Overcome (certain):**" in markdown(found, found.answers)
+    assert "<b>certain, overcome</b>" in page(found, found.answers)
+    told = found.document()["groups"][0]["causes"][0]
+    assert (told["overcome"]["line"], told["severity"]) == (4, "calm")
+
+
+def test_the_last_join_is_the_last_one(tmp_path: Path) -> None:
+    words = str(replayed(tmp_path, REFUSED))
+    assert "its last JoinGroup at 10:00:00.400 has no answer" in words
