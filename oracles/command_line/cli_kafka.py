@@ -300,6 +300,7 @@ def assign(**options: Any) -> int:
     epilog=examples(
         "groupcheck record --topic orders=6 --out here -- pytest tests/consumers",
         "groupcheck record --scenario zombie --out here",
+        "groupcheck record --scenario kill --client java --group-protocol consumer --out here",
     ),
 )
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
@@ -314,6 +315,14 @@ def assign(**options: Any) -> int:
     metavar="NAME",
     shell_complete=CLIENTS,
     help="With --scenario: kafka-python (the default), aiokafka, confluent-kafka or java.",
+)
+@click.option(
+    "--group-protocol",
+    type=click.Choice(("classic", "consumer")),
+    default="classic",
+    show_default=True,
+    help="With --scenario: the protocol of its members; consumer (KIP-848) with confluent-kafka or"
+    " java. Sessions and heartbeats are then the broker's.",
 )
 @click.option(
     "--out",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
@@ -18,6 +18,7 @@ from groupcheck.oracles.record.broker import JAVA, OPTIONS, RECORDER
 from groupcheck.oracles.record.settings import Setup
 
 DEFAULT = "kafka-python"
+PROTOCOL = "group.protocol"
 GROUP = "g1"
 
 
@@ -37,17 +38,34 @@ class Client:
     more: Mapping[str, Any] = {}
     # Can it commit in a revoked callback?
     commits_on_revoke: bool = True
+    # Does it have KIP-848? And do its members use it?
+    has_consumer: bool = False
+    consumer: bool = False
 
     def options(self, setup: Setup) -> dict[str, Any]:
-        """The library's own options for a member."""
-        own = {
+        """The library's own options for a member. With KIP-848 the session, the heartbeats and the
+        assignor are the broker's, and a client refuses its own settings for them.
+        """
+        own: dict[str, Any] = {
             self.session: setup.session,
             self.heartbeat: setup.heartbeat,
-            self.max_poll: setup.max_poll,
-            self.metadata: setup.metadata,
             self.assignor: self.assignors[setup.assignor],
         }
+        if self.consumer:
+            own = {PROTOCOL: "consumer"}
+        own |= {self.max_poll: setup.max_poll, self.metadata: setup.metadata}
         return own | ({self.instance: setup.instance} if setup.instance else {}) | dict(self.more)
+
+    def with_consumer(self) -> Client:
+        """It with members that use KIP-848. Raises `UserError` if it does not have that."""
+        if not self.has_consumer:
+            able = ", ".join(client.name for client in CLIENTS.values() if client.has_consumer)
+            raise UserError(
+                f"{self.name} has no {PROTOCOL}=consumer",
+                where="--group-protocol",
+                do=f"add --client with one of {able}",
+            )
+        return evolve(self, consumer=True)
 
     @property
     def is_java(self) -> bool:
@@ -139,9 +157,22 @@ CLIENTS: dict[str, Client] = {
         Client("kafka-python", *_SCORED, commits_on_revoke=False),
         Client("aiokafka", *_SCORED),
         Client(
-            "confluent-kafka", *_DOTTED, "topic.metadata.refresh.interval.ms", *_STATIC, _BY_NAME
+            "confluent-kafka",
+            *_DOTTED,
+            "topic.metadata.refresh.interval.ms",
+            *_STATIC,
+            _BY_NAME,
+            has_consumer=True,
         ),
-        Client("java", *_DOTTED, "metadata.max.age.ms", *_STATIC, _BY_CLASS, _JAVA),
+        Client(
+            "java",
+            *_DOTTED,
+            "metadata.max.age.ms",
+            *_STATIC,
+            _BY_CLASS,
+            _JAVA,
+            has_consumer=True,
+        ),
     )
 }
 

@@ -44,6 +44,7 @@ def run(
     *,
     scenario: str | None,
     client: str | None,
+    group_protocol: str,
     out: Path | None,
     name: str | None,
     kafka: str,
@@ -62,6 +63,12 @@ def run(
             do="give `-- COMMAND...` or `--scenario NAME`",
         )
     _alone(bool(scenario), client, topics)
+    if command and group_protocol == "consumer":
+        raise UserError(
+            "a command brings its own clients",
+            where="--group-protocol",
+            do="set group.protocol=consumer in the program, or give --scenario",
+        )
     if name is not None and not NAME.fullmatch(name):
         raise UserError(
             f"{name[:40]!r} cannot be the name of files",
@@ -72,6 +79,8 @@ def run(
     if scenario:
         what, whose = scenarios.known(scenario), clients.known(client or clients.DEFAULT)
         whose.installed(version)
+        if group_protocol == "consumer":
+            what, whose = scenarios.with_consumer(what), whose.with_consumer()
     elif shutil.which(command[0]) is None:
         raise UserError(f"no program {command[0][:200]} is found", where="COMMAND")
     with folder(out or Path(f"record-{datetime.now():%Y%m%d-%H%M%S}")) as place:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.record.settings import Setup
@@ -39,6 +39,20 @@ class Scenario:
     # Of the proxy between broker and members: connections that were idle for so many seconds are
     # closed. 0: there is none.
     idle_s: float = 0.0
+
+    # Why it is about the classic protocol alone; empty: members may use KIP-848, too.
+    classic: str = ""
+
+    @property
+    def pace(self) -> dict[str, str]:
+        """The broker's settings for members that use KIP-848: the longest session and the shortest
+        heartbeat interval that its members would have.
+        """
+        setups = [x for step in self.steps for x in step if isinstance(x, Setup)] or [Setup()]
+        return {
+            "group.consumer.session.timeout.ms": f"{max(s.session for s in setups)}",
+            "group.consumer.heartbeat.interval.ms": f"{min(s.heartbeat for s in setups)}",
+        }
 
     def play(self, stage: Stage) -> None:
         """Carries out its steps one after the other."""
@@ -222,7 +236,7 @@ _SCENARIOS = (
         ),
         "stuck_in_callback",
         ("b",),
-        ("late_join", "handler_ignores_rebalance", "join_window_missed"),
+        ("late_join", "handler_ignores_rebalance", "join_window_missed", "kip848_held_back"),
     ),
     Scenario(
         "session_too_short",
@@ -292,6 +306,7 @@ _SCENARIOS = (
         ),
         "no_common_protocol",
         ("b",),
+        classic="the coordinator of KIP-848 has the assignor",
     ),
     Scenario(
         "group_full",
@@ -306,6 +321,7 @@ _SCENARIOS = (
         "group_full",
         ("c",),
         settings={"group.max.size": "2"},
+        classic="KIP-848 has another limit, group.consumer.max.size",
     ),
     Scenario(
         "topic_late",
@@ -415,6 +431,19 @@ _SCENARIOS = (
     ),
 )
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _SCENARIOS}
+
+
+def with_consumer(scenario: Scenario) -> Scenario:
+    """A scenario whose members use KIP-848. Raises `UserError` for one that is about the classic
+    protocol.
+    """
+    if scenario.classic:
+        raise UserError(
+            f"{scenario.name} is about the classic protocol alone: {scenario.classic}",
+            where="--group-protocol",
+            do="record another scenario",
+        )
+    return evolve(scenario, settings={**scenario.pace, **scenario.settings})
 
 
 def known(name: str) -> Scenario:

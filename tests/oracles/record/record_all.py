@@ -6,7 +6,7 @@ machine is so busy that programs stand still for that long, the logs show it (pa
 sessions), and rightly so. So a recording with other causes is made again if the machine was too
 busy for it, and counts as not judged if it always was.
 
-    python tests/oracles/record/record_all.py [CLIENT] [SCENARIO...]
+    python tests/oracles/record/record_all.py [CLIENT[:PROTOCOL]] [SCENARIO...]
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class Slowness:
 
 def wrong(client: str, name: str, folder: Path) -> str:
     """What is wrong with the recording or with what is said about it; empty if nothing is."""
+    client, _, protocol = client.partition(":")
     record = ["record", "--scenario", name, "--client", client, "--out", str(folder)]
+    record += ["--group-protocol", protocol] if protocol else []
     done = subprocess.run([*COMMAND, *record], capture_output=True, text=True, check=False)
     if done.returncode:
         return f"was not recorded: {done.stdout.splitlines()[:1]} {done.stderr.splitlines()[-1:]}"

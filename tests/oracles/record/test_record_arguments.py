@@ -11,7 +11,7 @@ import pytest
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.record import clients, recording, settings
-from groupcheck.oracles.record.scenarios import SCENARIOS
+from groupcheck.oracles.record.scenarios import SCENARIOS, with_consumer
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +41,15 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         (["--topic", "a b=1", "--", "true"], "'a b' cannot be the name of a topic"),
         (["--kafka", "2.8.0", "--", "true"], "no driver for Kafka '2.8.0'"),
         (["--name", "../x", "--", "true"], "'../x' cannot be the name of files"),
+        (
+            ["--scenario", "join", "--group-protocol", "consumer"],
+            "kafka-python has no group.protocol=consumer (add --client with one of confluent-kafka",
+        ),
+        (
+            ["--scenario", "group_full", "--client", "java", "--group-protocol", "consumer"],
+            "about the classic protocol alone: KIP-848 has another limit",
+        ),
+        (["--group-protocol", "consumer", "--", "true"], "a command brings its own clients"),
         (["--set", "log.dirs=/", "--", "true"], "log.dirs belongs to the recorder"),
         (["--set", "Group=1", "--", "true"], "'Group' is not the name of a broker's property"),
         (["--", "no-such-program-at-all"], "no program no-such-program-at-all is found"),
@@ -113,3 +122,27 @@ def test_list_scenarios_names_and_explains_each(capsys: pytest.CaptureFixture[st
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(SCENARIOS)
     assert all(row["doc"].endswith(".") for row in rows)
+
+
+def test_members_of_kip_848_leave_sessions_and_assignors_to_the_broker():
+    setup = settings.Setup(session=6000, instance="i")
+    for name in ("java", "confluent-kafka"):
+        usual, other = (c.options(setup) for c in _both(name))
+        assert other["group.protocol"] == "consumer" and "group.protocol" not in usual
+        gone = {"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"}
+        assert gone & {*other} == set() and gone <= {*usual}
+        assert other["group.instance.id"] == "i" and other["max.poll.interval.ms"] == 10_000
+
+
+def _both(name: str) -> tuple[clients.Client, clients.Client]:
+    return clients.known(name), clients.known(name).with_consumer()
+
+
+def test_the_broker_then_has_the_longest_session_of_the_scenario():
+    made = with_consumer(SCENARIOS["slow_callback"])
+    assert made.settings["group.consumer.session.timeout.ms"] == "20000"
+    assert made.settings["group.consumer.heartbeat.interval.ms"] == "500"
+    assert with_consumer(SCENARIOS["join"]).settings == {
+        "group.consumer.session.timeout.ms": "3000",
+        "group.consumer.heartbeat.interval.ms": "500",
+    }
