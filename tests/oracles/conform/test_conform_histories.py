@@ -1,4 +1,6 @@
-"""What the coordinator promises over time, asked of all short histories of a small group."""
+"""What the coordinator promises over time, asked of all short histories of a small group: by day of
+the shortest, at night of all.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +60,7 @@ def schedule(found: Findings, promise: str, kind: str) -> list[str]:
     return [line[5:] for line in told if not line.startswith("     ")]
 
 
+@pytest.mark.night
 def test_these_promises_are_broken_in_these_ways_and_no_others(run: Conformance, found, misfits):
     assert misfits(run.document()) == []
     assert run.verdict == "agrees" and run.asked is not None and run.asked > 10_000
@@ -65,12 +68,14 @@ def test_these_promises_are_broken_in_these_ways_and_no_others(run: Conformance,
     assert kinds == KNOWN and kinds.keys() <= PROMISES.keys()
 
 
+@pytest.mark.night
 def test_the_schedule_of_a_finding_is_the_shortest_one(found: Findings):
     told = lines(found["leaving", "LeaveGroup"].transcript)
     assert told[5:7] == ["  6  FailAppends", "  7  LeaveGroup member=m2  -> 15"]
     assert "= Empty" in told[7]
 
 
+@pytest.mark.night
 def test_a_generation_is_told_again_to_others_after_a_crash_before_its_plan_was_written(
     found: Findings,
 ):
@@ -80,12 +85,14 @@ def test_a_generation_is_told_again_to_others_after_a_crash_before_its_plan_was_
     assert "generation 1, leader m2, members m2" in told[4]
 
 
+@pytest.mark.night
 def test_a_plan_that_a_join_overtook_is_loaded_although_nobody_was_given_it(found: Findings):
     told = schedule(found, "refused_plan", "answered 27, and loaded")
     assert [line.split()[0] for line in told[3:]] == ["SyncGroup", "JoinGroup", "FailOver"]
     assert told[4].endswith("request 4: 27")
 
 
+@pytest.mark.night
 def test_after_a_fail_over_a_follower_that_changed_nothing_starts_a_round(found: Findings):
     told = schedule(found, "unchanged", "after FailOver")
     assert told[-2:] == [
@@ -94,11 +101,13 @@ def test_after_a_fail_over_a_follower_that_changed_nothing_starts_a_round(found:
     ]
 
 
+@pytest.mark.night
 def test_after_a_fail_over_a_newcomer_with_a_common_protocol_is_refused(found: Findings):
     told = schedule(found, "common_protocol", "after FailOver")
     assert told[-2:] == ["FailOver", 'JoinGroup version=3 protocols=["roundrobin"]  -> 23']
 
 
+@pytest.mark.night
 def test_a_join_group_that_is_sent_again_is_never_answered(found: Findings):
     told = schedule(found, "answered", "JoinGroup of a member that asks again")
     assert len(told) == 3 and all(line.startswith("JoinGroup") for line in told)
