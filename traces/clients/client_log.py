@@ -162,7 +162,7 @@ class ClientLog:
         look = self._looks.get(shape)
         if look is None:
             text = line[:MOST_CHARS]
-            speaks = not self._words.isdisjoint(WORD.findall(text))
+            speaks = not self._words.isdisjoint(WORD.findall(text)) and not _ASKS.search(text)
             look = _Look(
                 says_nothing(line),
                 "Config values" in line,
@@ -181,10 +181,11 @@ class ClientLog:
         if about.client or about.group:
             self._head = about
         found = self.sentences.in_line(text, about.library or self._head.library)
-        if found and _ASKS.search(text):
-            found = []
-        found = [hit for hit in found if about.group or not hit.sentence.named]
-        hits = merge_hits([_whole_list(hit, text) for hit in found])
+        if any(hit.sentence.named for hit in found) and not about.group:
+            found = [hit for hit in found if not hit.sentence.named]
+        if any(hit.sentence.partitions for hit in found):
+            found = [_whole_list(hit, text) for hit in found]
+        hits = merge_hits(found)
         if is_of_broker(shape_of(text)):
             self.brokers_own += 1
         elif about.library:
