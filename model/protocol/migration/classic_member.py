@@ -188,6 +188,11 @@ def join_is_cut_off(
         yield seat, evolve(client, waits=False)
 
 
+def _is_member(client: Client, link: Link) -> bool:
+    """Has it been told that it is one, and waits for no answer?"""
+    return client.beats and idle(link) and link.tag != Tag.OLD
+
+
 @rule("upgraded", "downgraded", when=lambda link: link.request is None)
 def restart_member(
     client: Process, link: Link, scope: MigrationScope
@@ -201,7 +206,7 @@ def restart_member(
             if not link.static:
                 after = evolve(after, lost=True, request=Request(Kind.LEAVE_GROUP))
             yield "upgraded", Client(), after
-    elif scope.restarts in ("downgrade", "both") and client.beats and idle(link):
+    elif scope.restarts in ("downgrade", "both") and _is_member(client, link):
         yield (
             "downgraded",
             ClassicMember(),
@@ -218,7 +223,7 @@ def close_member(
     """
     ended, left = ClassicMember(Member.ENDED), budget.spend("close")
     if not isinstance(client, ClassicMember):
-        if client.beats and idle(link):
+        if _is_member(client, link):
             last = evolve(succeeded(link), lost=True, request=leave_of(link))
             yield "well", ended, last, left
     elif client.known and not client.waits and client.state != Member.ENDED:

@@ -15,12 +15,12 @@ from groupcheck.oracles.explain.subject import subject
 BOTH = {"restarts": "both", "cooperative": True}
 COUNTS = [
     ({}, 4_059, 12_776),
-    (BOTH, 20_689, 88_306),
-    pytest.param({**BOTH, "any_faults": 1}, 1_364_157, 10_123_778, marks=pytest.mark.night),
+    (BOTH, 19_180, 82_716),
+    pytest.param({**BOTH, "any_faults": 1}, 1_346_401, 9_878_829, marks=pytest.mark.night),
     pytest.param(
         {"restarts": "both", "static_members": 1, "any_faults": 1},
-        2_723_613,
-        18_347_113,
+        2_442_199,
+        16_392_046,
         marks=pytest.mark.night,
     ),
 ]
