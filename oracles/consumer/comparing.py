@@ -174,36 +174,27 @@ def compare(
     driver: Driver,
     asked: Iterable[tuple[Family, Spec]],
     *,
+    rows: type[ConsumerRows] = ConsumerRows,
+    outcomes: Callable[[Spec], Iterable[str]] | None = None,
     older: Driver | None = None,
     seed: int = 0,
-    mutation: str | None = None,
-    max_rows: int | None = None,
-    max_differences: int | None = None,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> ConsumerConformance:
     """Executes the rows of each family, and compares with the model, or with an `older` version,
-    whose rules the specs have then. `max_differences`: a family ends once so many rows differ
-    (`MAX_DIFFERENCES`, if None; 0: never).
+    whose rules the specs have then. `rows`: of which kind of group; `outcomes`: what a spec's rows
+    may show; the other `options` are those of `tallied`.
     """
+    found = outcomes or _coordinators
     families = [
         RowFamily(
             family.bound,
-            frozenset(_coordinators(spec)),
-            partial(executed, ConsumerRows(spec, seed), driver, older),
+            frozenset(found(spec)),
+            partial(executed, rows(spec, seed), driver, older),
             family.most,
         )
         for family, spec in asked
     ]
-    return tallied(
-        driver,
-        families,
-        older=older,
-        seed=seed,
-        mutation=mutation,
-        max_rows=max_rows,
-        max_differences=max_differences,
-        progress=progress,
-    )
+    return tallied(driver, families, older=older, seed=seed, **options)
 
 
 def tallied(
@@ -220,7 +211,8 @@ def tallied(
     progress: Progress | None = None,
 ) -> ConsumerConformance:
     """Executes the rows of each family, of either side, as `compare` says. `bookkeeping`: outcomes
-    that no row has.
+    that no row has; `max_differences`: a family ends once so many rows differ (`MAX_DIFFERENCES`,
+    if None; 0: never).
     """
     enough = MAX_DIFFERENCES if max_differences is None else max_differences
     tallies: list[RowTally] = []

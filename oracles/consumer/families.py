@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -99,6 +99,20 @@ EVERY: tuple[Family, ...] = (
 )
 
 
+def with_bug(spec: Spec, bug: Mutation | None, coordinator: Container[str]) -> Spec:
+    """The spec with a bug of its coordinator, which has these rules. Raises `UserError` for one of
+    members.
+    """
+    if bug is None:
+        return spec
+    if strange := [name for name in bug.rules if name not in coordinator]:
+        raise UserError(
+            f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator",
+            do="choose one of the coordinator's",
+        )
+    return bug.apply(spec)
+
+
 def families(kafka: str, members: int | None = None) -> Iterator[Family]:
     """The families that this version has, with no more than so many members."""
     for family in EVERY:
@@ -113,11 +127,4 @@ def spec_of(family: Family, kafka: str, bug: Mutation | None = None) -> Spec:
     scope = ConsumerScope(
         requests="anybody", kafka=kafka, faults=faults, **READINGS, **family.fields
     )
-    if bug is None:
-        return spec(scope)
-    if strange := [name for name in bug.rules if name not in COORDINATOR]:
-        raise UserError(
-            f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator",
-            do="choose one of the coordinator's",
-        )
-    return bug.apply(spec(scope))
+    return with_bug(spec(scope), bug, COORDINATOR)

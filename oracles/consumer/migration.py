@@ -4,7 +4,7 @@ of the classic protocol, conversions, and the members of a classic group.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,12 +19,7 @@ from groupcheck.model.protocol.migration.classic_requests import CLASSIC, join_g
 from groupcheck.model.protocol.migration.rules import ADDED, spec
 from groupcheck.model.protocol.migration.scope import MORE, OF_TIMERS, MigrationScope
 from groupcheck.oracles.consumer.committing import AHEAD
-from groupcheck.oracles.consumer.comparing import (
-    ConsumerConformance,
-    RowFamily,
-    executed,
-    tallied,
-)
+from groupcheck.oracles.consumer.comparing import compare as compare_rows
 from groupcheck.oracles.consumer.facts import (
     Facts,
     Known,
@@ -47,7 +42,6 @@ from groupcheck.oracles.kafka.commands import (
     Reset,
     SyncGroup,
 )
-from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ClassicMemory, ConsumerMemory, Memory
 from groupcheck.oracles.kafka.schedule import Step
 
@@ -103,29 +97,6 @@ def spec_of(family: Family, kafka: str, bug: Mutation | None = None) -> Spec:
     return spec(
         MigrationScope(requests="anybody", kafka=kafka, faults=faults, **READINGS, **family.fields)
     )
-
-
-def compare(
-    driver: Driver,
-    asked: Iterable[tuple[Family, Spec]],
-    *,
-    older: Driver | None = None,
-    seed: int = 0,
-    **options: Any,
-) -> ConsumerConformance:
-    """Executes the rows of each family, and compares with the model, or with an `older` version,
-    whose rules the specs have then; `options` are those of `tallied`.
-    """
-    rows = [
-        RowFamily(
-            family.bound,
-            _outcomes(spec),
-            partial(executed, MigrationRows(spec, seed), driver, older),
-            family.most,
-        )
-        for family, spec in asked
-    ]
-    return tallied(driver, rows, side="migration", older=older, seed=seed, **options)
 
 
 def _outcomes(spec: Spec) -> frozenset[str]:
@@ -327,3 +298,6 @@ def _classic_group(
         found |= {f"assigned {number}": share}
         found |= {f"awaits join {number}": member is not None and member.awaiting_join}
     return found
+
+
+compare = partial(compare_rows, rows=MigrationRows, outcomes=_outcomes, side="migration")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,15 +13,9 @@ from groupcheck.model.protocol.consumer.timers import interval_passes
 from groupcheck.model.protocol.share.rules import COORDINATOR, spec
 from groupcheck.model.protocol.share.scope import VERSIONS, ShareScope
 from groupcheck.model.variants import load
-from groupcheck.oracles.consumer.comparing import (
-    ConsumerConformance,
-    RowFamily,
-    executed,
-    tallied,
-)
-from groupcheck.oracles.consumer.families import ANY, FIRST, Family
+from groupcheck.oracles.consumer.comparing import compare as compare_rows
+from groupcheck.oracles.consumer.families import ANY, FIRST, Family, with_bug
 from groupcheck.oracles.consumer.share.rows import ShareRows
-from groupcheck.oracles.kafka.driver import Driver
 
 TIMERS = ("append_failure", "fail_over", "initialization_failure", "session_timeout")
 # What Kafka does.
@@ -67,38 +61,7 @@ def spec_of(family: Family, kafka: str, bug: Mutation | None = None) -> Spec:
     """The coordinator's rules with anybody as a client. Raises `UserError` for a bug of members."""
     faults = dict.fromkeys(family.faults, ANY)
     scope = ShareScope(requests="anybody", kafka=kafka, faults=faults, **READINGS, **family.fields)
-    if bug is None:
-        return spec(scope)
-    if strange := [name for name in bug.rules if name not in COORDINATOR]:
-        raise UserError(
-            f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator",
-            do="choose one of the coordinator's",
-        )
-    return bug.apply(spec(scope))
-
-
-def compare(
-    driver: Driver,
-    asked: Iterable[tuple[Family, Spec]],
-    *,
-    older: Driver | None = None,
-    seed: int = 0,
-    **options: Any,
-) -> ConsumerConformance:
-    """Executes the rows of each family, and compares with the model, or with an `older` version,
-    whose rules the specs have then; `options` are those of `tallied`.
-    """
-    rows = [
-        RowFamily(
-            family.bound,
-            _outcomes(spec),
-            partial(executed, ShareRows(spec, seed), driver, older),
-            family.most,
-        )
-        for family, spec in asked
-    ]
-    apart = load("share").bookkeeping
-    return tallied(driver, rows, side="share", older=older, bookkeeping=apart, seed=seed, **options)
+    return with_bug(spec(scope), bug, COORDINATOR)
 
 
 def _outcomes(spec: Spec) -> frozenset[str]:
@@ -106,3 +69,12 @@ def _outcomes(spec: Spec) -> frozenset[str]:
     rules = [r for r in spec.rules if r.name in COORDINATOR]
     lacks = set() if spec.scope.release.interval else {interval_passes.name}
     return frozenset(name for r in rules for name in r.names) - lacks
+
+
+compare = partial(
+    compare_rows,
+    rows=ShareRows,
+    outcomes=_outcomes,
+    side="share",
+    bookkeeping=load("share").bookkeeping,
+)

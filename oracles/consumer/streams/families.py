@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,15 +14,9 @@ from groupcheck.model.protocol.streams.rules import COORDINATOR, spec
 from groupcheck.model.protocol.streams.scope import VERSIONS, StreamsScope
 from groupcheck.model.protocol.streams.targets import forget_former_tasks
 from groupcheck.model.variants import load
-from groupcheck.oracles.consumer.comparing import (
-    ConsumerConformance,
-    RowFamily,
-    executed,
-    tallied,
-)
-from groupcheck.oracles.consumer.families import ANY, FIRST, Family
+from groupcheck.oracles.consumer.comparing import compare as compare_rows
+from groupcheck.oracles.consumer.families import ANY, FIRST, Family, with_bug
 from groupcheck.oracles.consumer.streams.rows import StreamsRows
-from groupcheck.oracles.kafka.driver import Driver
 
 TIMERS = ("append_failure", "fail_over", "rebalance_timeout", "session_timeout")
 # What Kafka does.
@@ -95,40 +89,7 @@ def spec_of(family: Family, kafka: str, bug: Mutation | None = None, **readings:
     faults = dict.fromkeys(family.faults, ANY)
     given = {**READINGS, **readings, **family.fields}
     scope = StreamsScope(requests="anybody", kafka=kafka, faults=faults, **given)
-    if bug is None:
-        return spec(scope)
-    if strange := [name for name in bug.rules if name not in COORDINATOR]:
-        raise UserError(
-            f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator",
-            do="choose one of the coordinator's",
-        )
-    return bug.apply(spec(scope))
-
-
-def compare(
-    driver: Driver,
-    asked: Iterable[tuple[Family, Spec]],
-    *,
-    older: Driver | None = None,
-    seed: int = 0,
-    **options: Any,
-) -> ConsumerConformance:
-    """Executes the rows of each family, and compares with the model, or with an `older` version,
-    whose rules the specs have then; `options` are those of `tallied`.
-    """
-    rows = [
-        RowFamily(
-            family.bound,
-            _outcomes(spec),
-            partial(executed, StreamsRows(spec, seed), driver, older),
-            family.most,
-        )
-        for family, spec in asked
-    ]
-    apart = load("streams").bookkeeping
-    return tallied(
-        driver, rows, side="streams", older=older, bookkeeping=apart, seed=seed, **options
-    )
+    return with_bug(spec(scope), bug, COORDINATOR)
 
 
 def _outcomes(spec: Spec) -> frozenset[str]:
@@ -138,3 +99,12 @@ def _outcomes(spec: Spec) -> frozenset[str]:
     if not spec.scope.release.recalls:
         lacks.add(forget_former_tasks.name)
     return frozenset(name for r in rules for name in r.names) - lacks
+
+
+compare = partial(
+    compare_rows,
+    rows=StreamsRows,
+    outcomes=_outcomes,
+    side="streams",
+    bookkeeping=load("streams").bookkeeping,
+)
