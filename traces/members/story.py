@@ -19,7 +19,7 @@ from groupcheck.traces.clients.partitions import Holdings, partitions_of
 from groupcheck.traces.clients.statement import Statement, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
-from groupcheck.traces.members.standing import Standing, Step
+from groupcheck.traces.members.standing import Standing, Step, is_answer
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, elapsed
 from groupcheck.traces.story.timeline import client_of
@@ -30,7 +30,7 @@ APART_MS = 1_000
 and the new epoch that answers it.
 """
 _MEMBER_ID = re.compile(r"[\w.-]{0,250}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_JOIN, _ANSWERS = "JoinGroup", ("id_given", "join_failed", "request_answered")
+_JOIN = "JoinGroup"
 _CAUSES = {
     "subscription_changed": RebalanceCause.METADATA_CHANGE,
     "partitions_changed": RebalanceCause.METADATA_CHANGE,
@@ -194,7 +194,7 @@ class MemberStory:
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
         self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
-        if self.open is not None and kind in _ANSWERS and said.fields.get("api", _JOIN) == _JOIN:
+        if self.open is not None and (is_answer(said, _JOIN) or _answers_a_join(said)):
             self.open.answered = True
         if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
             return
@@ -325,6 +325,8 @@ class MemberStory:
             self.rounds[0].cause = RebalanceCause.JOIN
         last = self.rounds[-1] if self.rounds else None
         if last is None or (last.generation is None and last.joined is None):
+            if last is not None and said.kind == "assigned" and not self.modern:
+                last.synced = at  # whatever line told that it had joined
             return
         if said.kind == "joined" and not last.leader:
             last.leader = str(said.fields.get("leader") or "")
@@ -467,6 +469,10 @@ class MemberStory:
         end = self.last.time if self.last else None
         if owned and not self.gone and end is not None and end > until:
             yield until, end
+
+
+def _answers_a_join(said: Statement) -> bool:
+    return said.kind == "request_answered" and said.fields.get("api", _JOIN) == _JOIN
 
 
 def _some(said: Statement) -> bool:
