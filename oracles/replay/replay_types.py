@@ -178,11 +178,12 @@ class Member:
         str | None,
         Also(
             enum=[
-                *"left expired not_rejoined not_synced never_joined replaced away gone".split(),
-                None,
+                *"left expired fenced not_rejoined not_synced never_joined replaced away".split(),
+                *("gone", None),
             ]
         ),
-        "How it went; null while it is there. `replaced`: the old id of a static member. `away`: a"
+        "How it went; null while it is there. `fenced`: a KIP-848 coordinator removed it, its"
+        " session had not expired. `replaced`: the old id of a static member. `away`: a"
         " static member that may come back (KIP-848). `gone`: the log does not tell how.",
     ]
     ended: Annotated[str | None, clock("When it went")]

@@ -344,6 +344,7 @@ _COUNTS = (
     "joined",
     "left",
     "expired",
+    "fenced",
     "gone",
     "not_rejoined",
     "not_synced",

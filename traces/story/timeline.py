@@ -15,7 +15,7 @@ from typing import Any
 from attrs import Factory, define, field
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.story.epoch_rounds import EpochStory
+from groupcheck.traces.story.epoch_rounds import EpochStory, why_fenced
 from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
@@ -72,8 +72,9 @@ class Member:
     joined: Moment | None = None
     first_seen: Moment | None = None
     ended: Moment | None = None
-    # How it went: left, expired, not_rejoined, not_synced, never_joined, replaced, or gone where
-    # that is not told; empty while it is there, as far as the log goes.
+    # How it went: left, expired, not_rejoined, not_synced, never_joined, fenced (of KIP-848, for
+    # another reason than its session), replaced, or gone where that is not told; empty while it is
+    # there, as far as the log goes.
     gone: str = ""
     # It led a generation, visibly joined again, or was in a second generation.
     used: bool = False
@@ -434,7 +435,8 @@ class Timeline:
         elif event.what == "assignment":
             member.armed = moment(event)
         elif event.what in ("left", "fenced", "away", "gone", "found gone"):
-            how = {"fenced": "expired", "found gone": "gone"}.get(event.what, event.what)
+            how = "gone" if event.what == "found gone" else event.what
+            how = why_fenced(event)[1] if event.what == "fenced" else how
             self._gone(id, event, how)
             self.counts[how] += 1
 
