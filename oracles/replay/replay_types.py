@@ -161,6 +161,9 @@ class Rebalance:
     seen: Annotated[list[ClientRound], "As members saw it, by the logs of their clients."] = ABSENT
 
 
+_WENT = "left expired fenced not_rejoined not_synced never_joined replaced away gone".split()
+
+
 @frozen(kw_only=True)
 class Member:
     """One member id."""
@@ -176,15 +179,10 @@ class Member:
     joined: Annotated[str | None, clock("When it joined")]
     gone: Annotated[
         str | None,
-        Also(
-            enum=[
-                *"left expired fenced not_rejoined not_synced never_joined replaced away".split(),
-                *("gone", None),
-            ]
-        ),
-        "How it went; null while it is there. `fenced`: a KIP-848 coordinator removed it, its"
-        " session had not expired. `replaced`: the old id of a static member. `away`: a"
-        " static member that may come back (KIP-848). `gone`: the log does not tell how.",
+        Also(enum=[*_WENT, None]),
+        "How it went; null while it is there. `replaced`: the old id of a static member. KIP-848:"
+        " `fenced` by the coordinator, not because its session expired; `away`: a static member"
+        " that may come back. `gone`: the log does not tell how.",
     ]
     ended: Annotated[str | None, clock("When it went")]
     ended_line: Annotated[

@@ -57,7 +57,7 @@ def member_sentences(story: GroupStory) -> Iterator[tuple[str, str]]:
 def _life(m: MemberStory) -> Iterator[str]:
     joined = [(at, id) for id, at in m.joined.items()]
     for at, id in joined[:1]:
-        yield f"joined{_at(at)} as {id}"
+        yield f"was {id} before" if id == m.earlier else f"joined{_at(at)} as {id}"
     if len(joined) > 1:
         yield f"came back under {plural(len(joined) - 1, 'more id')}"
     numbers = [r.generation for r in m.rounds if r.generation is not None]

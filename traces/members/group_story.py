@@ -282,7 +282,7 @@ def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> Non
     for k, id in enumerate(ids):
         mine = rounds.get(id, ())
         known = Member(id, instance=m.instance or None, first_seen=m.joined.get(id, m.first))
-        known.joined = m.joined.get(id)
+        known.joined = m.joined.get(id) if id != m.earlier else None
         known.generations = len(mine)
         known.led = sum(r.leader in (id, "me") for r in mine)
         known.caused = caused.get(id, 0)
