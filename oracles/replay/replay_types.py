@@ -101,12 +101,12 @@ class TimeShares:
     preparing_ms: Annotated[int, "Milliseconds in join phases."]
     unstable_ms: Annotated[int, "Milliseconds from the beginning of a rebalance to its assignment."]
     unstable_share: Annotated[
-        float | None, "`unstable_ms` as a share of `observed_ms`; null if that is not known."
+        float | None, "`unstable_ms` as a share of `observed_ms` with a group; null if not known."
     ]
     median_period_ms: Annotated[
         float | None,
         "Median milliseconds from the beginning of one rebalance to that of the next; null with"
-        " fewer than two.",
+        " fewer than two, or where generations show that lines of others are missing.",
     ]
     most_in_an_hour: Annotated[Count, "Most rebalances within one hour."]
 

@@ -4,6 +4,9 @@ members waited, as far as the log tells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from attrs import Factory, define
 
 from groupcheck.traces.story.events import (
@@ -116,6 +119,25 @@ class Round:
     @property
     def ended(self) -> Moment | None:
         return self.joined_at if self.outcome == "emptied" else self.assigned
+
+
+def unseen(rounds: Sequence[Round]) -> int:
+    """How many rebalances no line shows: generations grow by one, so those that are left out
+    between two rounds were others. A generation that goes back tells nothing.
+    """
+    missed = 0
+    for before, after in pairwise(rounds):
+        was = before.from_generation if before.to_generation is None else before.to_generation
+        if was is not None and after.from_generation is not None:
+            missed += max(0, after.from_generation - was)
+    return missed
+
+
+def average_period(rounds: Sequence[Round]) -> int | None:
+    """From one rebalance to the next, in ms, those that no line shows included."""
+    some = [at for r in rounds if (at := r.started or r.joined_at) is not None]
+    whole = elapsed(some[0], some[-1]) if some else None
+    return round(whole / (len(some) + unseen(rounds) - 1)) if whole else None
 
 
 @define

@@ -20,6 +20,7 @@ from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
     Event,
+    GroupDied,
     GroupEmptied,
     GroupLoaded,
     GroupUnloaded,
@@ -111,8 +112,9 @@ class Timeline:
     last: Moment | None = None
     # Time from the beginning of a rebalance to the assignment that ends it, or to Empty.
     unstable_ms: int = 0
-    # Time in join phases.
+    # Time in join phases, and time in which there was no group: it had been removed.
     preparing_ms: int = 0
+    absent_ms: int = 0
     # The size of the largest generation.
     largest: int = 0
     # The lowest and the highest generation that a line names.
@@ -136,6 +138,7 @@ class Timeline:
     _begun: int = 0
     _last_begun: Moment | None = None
     _empty: bool = False
+    _died: Moment | None = None
     _story: EpochStory = Factory(EpochStory)
 
     @property
@@ -148,6 +151,8 @@ class Timeline:
 
     def observe(self, event: Event) -> None:
         self.last = now = moment(event)
+        self.absent_ms += elapsed(self._died, now) or 0
+        self._died = None
         self.first = self.first or now
         if event.time is None and not isinstance(event, MemberExpired):
             self._burst = None
@@ -413,6 +418,10 @@ class Timeline:
         self.counts["loaded" if isinstance(event, GroupLoaded) else "unloaded"] += 1
         self.interrupted(event)
 
+    def _removed(self, event: GroupDied) -> None:
+        self.interrupted(event)
+        self._died = moment(event)
+
     def _other(self, event: OtherProtocol) -> None:
         if event.member is not None:
             self._other_member(event, event.member)
@@ -466,6 +475,7 @@ _HANDLERS: dict[type[Event], Callable[[Timeline, Any], None]] = {
     NotRejoined: Timeline._not_rejoined,
     NotSynced: Timeline._not_synced,
     MemberLoaded: Timeline._member_loaded,
+    GroupDied: Timeline._removed,
     GroupLoaded: Timeline._moved,
     GroupUnloaded: Timeline._moved,
     OtherProtocol: Timeline._other,
