@@ -290,7 +290,7 @@ def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> Non
         end = m.ends.get(id)
         if end is not None and (m.gone or k + 1 < len(ids)):
             known.ended, known.gone, known.client_reason = end.at, end.how, end.reason or None
-        elif k + 1 < len(ids):
+        elif k + 1 < len(ids) and not (m.shared or m.goes_back):
             known.ended, known.gone = m.joined[ids[k + 1]], "replaced" if m.instance else "gone"
         if known.gone:
             out.counts[known.gone] += 1

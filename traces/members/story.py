@@ -22,7 +22,7 @@ from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.commits import APART_MS, Commits
 from groupcheck.traces.members.standing import Standing, Step, is_answer
 from groupcheck.traces.story.events import RebalanceCause
-from groupcheck.traces.story.moments import Moment, elapsed
+from groupcheck.traces.story.moments import Moment, elapsed, is_back
 from groupcheck.traces.story.timeline import client_of
 
 ROUNDS_KEPT = 20_000
@@ -143,6 +143,8 @@ class MemberStory:
     earlier: str = ""
     # Several members write under this name, so what it owned is not told.
     shared: bool = False
+    # Its lines go back in time: they are of several processes, or out of order.
+    goes_back: bool = False
     # It speaks KIP-848.
     modern: bool = False
     rounds: list[MemberRound] = Factory(list)
@@ -191,7 +193,10 @@ class MemberStory:
 
     def add(self, said: Statement) -> None:
         at = Moment(said.line, said.time)
-        self.first, self.last = self.first or at, at
+        if is_back(self.last, at):
+            self.goes_back = True
+        else:
+            self.first, self.last = self.first or at, at
         self.group, self.client = said.group or self.group, said.client or self.client
         self.instance, self.library = said.instance or self.instance, said.library or self.library
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
@@ -272,6 +277,8 @@ class MemberStory:
             self._joins(said, at)
         if not isinstance(number, int) or number < 0 or (self.modern and number == 0):
             return
+        if said.kind in ("joined", "synced") and number == self._generation:
+            self._is_second(said, at)
         if self.gone and not asks and self.rounds and number == self.rounds[-1].generation:
             return
         open = self.open
@@ -289,6 +296,14 @@ class MemberStory:
         open.joined = None if said.fields.get("step") == "ended" else at
         open.synced = at if self.modern else None
         self._told(open, said, at)
+
+    def _is_second(self, said: Statement, at: Moment) -> None:
+        """Another id in the same generation is another member's: who loses its id misses a
+        generation, unless it is static.
+        """
+        if said.member and self.member and said.member != self.member and not self.instance:
+            self.shared = True
+            self.joined.setdefault(said.member, at)
 
     def _only_mentions(self, said: Statement, waits: bool) -> bool:
         """Does the line name the first generation that is known, and no change to it? `waits`: the
@@ -336,11 +351,16 @@ class MemberStory:
             self.joined.setdefault(named, at)
         open.member = self.member
 
+    def _round_of(self, generation: object) -> MemberRound | None:
+        """The rebalance to the generation that a line names, otherwise the last one."""
+        named = (r for r in reversed(self.rounds) if r.generation == generation is not None)
+        return next(named, self.rounds[-1] if self.rounds else None)
+
     def _moves_on(self, said: Statement, at: Moment) -> None:
         """What the member was told of its round."""
         if said.kind == "id_given" and len(self.rounds) == 1 and self.rounds[0].joined is None:
             self.rounds[0].cause = RebalanceCause.JOIN
-        last = self.rounds[-1] if self.rounds else None
+        last = self._round_of(said.fields.get("generation"))
         if last is None or (last.generation is None and last.joined is None):
             if last is not None and said.kind == "assigned" and not self.modern:
                 last.synced = at  # whatever line told that it had joined
@@ -424,7 +444,7 @@ class MemberStory:
 
     def owned(self) -> list[Owned]:
         """What it held from when to when, in order; nothing without timestamps."""
-        if self.shared:
+        if self.shared or self.goes_back:
             return []
         end = self.last.time if self.last else None
         joins = sorted(

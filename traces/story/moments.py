@@ -20,6 +20,7 @@ from groupcheck.traces.story.events import (
 
 AT_ONCE_MS = 50
 """Lines this close together are one step of the coordinator, as far as a log can tell."""
+JITTER_MS, HALF_DAY_MS = 1_000, 43_200_000
 TOGETHER_MS = 3000
 """Members that expire this close together ended together: they last sent heartbeats at most one
 interval apart (heartbeat.interval.ms, 3 s by default).
@@ -44,6 +45,15 @@ def elapsed(a: Moment | None, b: Moment | None) -> int | None:
     if a is None or b is None or a.time is None or b.time is None or b.time < a.time:
         return None
     return b.time - a.time
+
+
+def is_back(last: Moment | None, now: Moment) -> bool:
+    """Is it earlier than the line before, by more than threads write out of order? A time of day
+    that goes back by half a day is of the next day.
+    """
+    if last is None or last.time is None or now.time is None:
+        return False
+    return JITTER_MS < last.time - now.time < HALF_DAY_MS
 
 
 @define
