@@ -419,6 +419,9 @@ class Timeline:
         self.interrupted(event)
 
     def _removed(self, event: GroupDied) -> None:
+        running = self._last_round("open")
+        if running is not None:
+            running.last = event
         self.interrupted(event)
         self._died = moment(event)
 
