@@ -99,7 +99,7 @@ class Stories:
 
 def group_story(members: Iterable[MemberStory]) -> GroupStory:
     """The story of a group, by those of its members."""
-    some = tuple(m for m in members if m.rounds or m.holdings.spans or m.holdings.now)
+    some = tuple(m for m in members if m.rounds or m.ends or m.holdings.spans or m.holdings.now)
     rounds: dict[int, list[Told]] = {}
     for m in some:
         for r in m.rounds:

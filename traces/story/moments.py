@@ -137,7 +137,9 @@ def unseen(rounds: Sequence[Round]) -> int:
     """
     missed = 0
     for before, after in pairwise(rounds):
-        was = before.from_generation if before.to_generation is None else before.to_generation
+        was = before.to_generation
+        if was is None and before.from_generation is not None:
+            was = before.from_generation + 1  # it may have ended in lines that are missing
         if was is not None and after.from_generation is not None:
             missed += max(0, after.from_generation - was)
     return missed

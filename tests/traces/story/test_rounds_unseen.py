@@ -43,6 +43,8 @@ def test_generations_tell_of_rebalances_that_no_line_shows(tmp_path: Path) -> No
 def test_a_generation_that_goes_back_hides_no_rebalance() -> None:
     at = Moment(1, 0)
     assert unseen([Round(at, 7, 8), Round(at, 0, 1), Round(at, 1), Round(at, 1, 2)]) == 0
+    # Its own end is missing, and no other one.
+    assert unseen([Round(at, 7), Round(at, 8, 9)]) == 0
     assert unseen([Round(at, 7, 8), Round(at, 9, 10), Round(at, 11)]) == 2
 
 
