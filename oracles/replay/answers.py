@@ -120,7 +120,7 @@ def _answer(
         tuple(seen),
         evidence,
         tuple(facts),
-        to_turn_on(evidence) if blind else "",
+        to_turn_on(evidence, any(s.group.requests for s in seen)) if blind else "",
     )
 
 

@@ -36,7 +36,7 @@ from groupcheck.traces.findings.anomalies import HOUR_MS, busiest, period, unsta
 from groupcheck.traces.findings.report import Anomaly, FileReport, GroupReport
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.group_story import GroupStory
-from groupcheck.traces.story.moments import Moment, Round, elapsed
+from groupcheck.traces.story.moments import Moment, Round, elapsed, unseen
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
 SCHEMA = "groupcheck.replay/2"
@@ -260,7 +260,7 @@ def time_document(t: Timeline) -> replay_types.TimeShares:
         preparing_ms=t.preparing_ms,
         unstable_ms=t.unstable_ms,
         unstable_share=None if share is None else round(share, 4),
-        median_period_ms=period(starts),
+        median_period_ms=None if unseen(t.rounds) else period(starts),
         most_in_an_hour=busiest(starts, HOUR_MS)[0],
     )
 

@@ -37,6 +37,7 @@ TEXT_CHARS = 300
 GONE = {
     "left": "left the group",
     "expired": "was removed: its session expired",
+    "fenced": "was removed: it was fenced, for another reason than its session",
     "not_rejoined": "was removed: it did not join until the rebalance timeout",
     "not_synced": "was removed: it did not send SyncGroup",
     "never_joined": "never used its id",

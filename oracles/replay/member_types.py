@@ -62,7 +62,19 @@ class Handover:
     ]
     released_by: Annotated[
         str | None,
-        Also(enum=["acknowledged", "left", "expired", "gone", "kept", "unseen", None]),
+        Also(
+            enum=[
+                "acknowledged",
+                "left",
+                "expired",
+                "fenced",
+                "not_synced",
+                "gone",
+                "kept",
+                "unseen",
+                None,
+            ]
+        ),
         "How it gave them up: by a heartbeat, or because it went. `kept`: a later target"
         " assignment left them with it. `unseen`: lines are missing.",
     ]

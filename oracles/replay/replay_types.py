@@ -101,12 +101,12 @@ class TimeShares:
     preparing_ms: Annotated[int, "Milliseconds in join phases."]
     unstable_ms: Annotated[int, "Milliseconds from the beginning of a rebalance to its assignment."]
     unstable_share: Annotated[
-        float | None, "`unstable_ms` as a share of `observed_ms`; null if that is not known."
+        float | None, "`unstable_ms` as a share of `observed_ms` with a group; null if not known."
     ]
     median_period_ms: Annotated[
         float | None,
         "Median milliseconds from the beginning of one rebalance to that of the next; null with"
-        " fewer than two.",
+        " fewer than two, or where generations show that lines of others are missing.",
     ]
     most_in_an_hour: Annotated[Count, "Most rebalances within one hour."]
 
@@ -161,6 +161,9 @@ class Rebalance:
     seen: Annotated[list[ClientRound], "As members saw it, by the logs of their clients."] = ABSENT
 
 
+_WENT = "left expired fenced not_rejoined not_synced never_joined replaced away gone".split()
+
+
 @frozen(kw_only=True)
 class Member:
     """One member id."""
@@ -176,14 +179,10 @@ class Member:
     joined: Annotated[str | None, clock("When it joined")]
     gone: Annotated[
         str | None,
-        Also(
-            enum=[
-                *"left expired not_rejoined not_synced never_joined replaced away gone".split(),
-                None,
-            ]
-        ),
-        "How it went; null while it is there. `replaced`: the old id of a static member. `away`: a"
-        " static member that may come back (KIP-848). `gone`: the log does not tell how.",
+        Also(enum=[*_WENT, None]),
+        "How it went; null while it is there. `replaced`: the old id of a static member. KIP-848:"
+        " `fenced` by the coordinator, not because its session expired; `away`: a static member"
+        " that may come back. `gone`: the log does not tell how.",
     ]
     ended: Annotated[str | None, clock("When it went")]
     ended_line: Annotated[

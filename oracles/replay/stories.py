@@ -56,10 +56,15 @@ def member_sentences(story: GroupStory) -> Iterator[tuple[str, str]]:
 
 def _life(m: MemberStory) -> Iterator[str]:
     joined = [(at, id) for id, at in m.joined.items()]
+    if m.shared:
+        ids = some_of([id for _, id in joined], SEEN_SHOWN)
+        yield f"several members write under this name ({ids}), so what each owned is not told"
+        joined = []
     for at, id in joined[:1]:
-        yield f"joined{_at(at)} as {id}"
+        yield f"was {id} before" if id == m.earlier else f"joined{_at(at)} as {id}"
     if len(joined) > 1:
-        yield f"came back under {plural(len(joined) - 1, 'more id')}"
+        more = plural(len(joined) - 1, "more id")
+        yield f"has {more}" if m.goes_back else f"came back under {more}"
     numbers = [r.generation for r in m.rounds if r.generation is not None]
     if numbers:
         what = "epoch" if m.modern else "generation"
@@ -71,8 +76,11 @@ def _life(m: MemberStory) -> Iterator[str]:
         # A log of whole seconds shows no shorter time.
         whole = f" in {seconds(sum(took))}{most}" if sum(took) else ""
         yield f"{plural(len(took), 'rebalance')}{whole}"
-    if m.shared:
-        yield "several members write under this name, so what each owned is not told"
+    if m.goes_back and not m.shared:
+        yield (
+            "its lines go back in time: they are of several processes, or out of order, so what it"
+            " owned is not told"
+        )
     still = [b - a for a, b in m.still()]
     if still:
         most = f", at most {lasted(max(still))} at a time" if len(still) > 1 else ""

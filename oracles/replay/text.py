@@ -59,7 +59,7 @@ from groupcheck.traces.formats import (
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.phrases import plural, seconds, some_of
-from groupcheck.traces.story.moments import elapsed
+from groupcheck.traces.story.moments import average_period, elapsed, unseen
 from groupcheck.traces.story.timeline import Timeline
 
 GROUPS_IN_FULL = 3
@@ -292,9 +292,11 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
         whole = elapsed(t.first, t.last)
         over = f" in {seconds(whole)}" if whole else ""
         span = f"{t.lowest}" if t.lowest == t.highest else f"{t.lowest} to {t.highest}"
+        begun, missed = t.counts.get("rebalances", 0), unseen(t.rounds)
+        many = f"at least {plural(begun + missed, 'rebalance')}{over}, {missed:,} of which no line"
         yield (
             "epochs" if g.protocol == "consumer" else "generations",
-            f"{span}, {plural(t.counts.get('rebalances', 0), 'rebalance')}{over}",
+            f"{span}, {f'{many} shows' if missed else plural(begun, 'rebalance') + over}",
         )
     if t.epochs:
         numbers = [epoch for epoch, _, _ in t.epochs]
@@ -333,8 +335,12 @@ def _time(t: Timeline) -> str:
         if share is None
         else [f"{share:.0%} not Stable ({seconds(t.preparing_ms)} in join phases)"]
     )
-    told.append(f"{plural(busiest(starts, HOUR_MS)[0], 'rebalance')} in an hour at most")
     gap = period(starts)
+    if unseen(t.rounds):  # neither the busiest hour nor a median is known
+        often = average_period(t.rounds)
+        told += [] if often is None else [f"one rebalance every {seconds(often)} (on average)"]
+        return ", ".join(told)
+    told.append(f"{plural(busiest(starts, HOUR_MS)[0], 'rebalance')} in an hour at most")
     if gap is not None:
         told.append(f"one every {seconds(gap)} (median)")
     return ", ".join(told)
@@ -344,6 +350,7 @@ _COUNTS = (
     "joined",
     "left",
     "expired",
+    "fenced",
     "gone",
     "not_rejoined",
     "not_synced",

@@ -14,6 +14,7 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.who import BROKER
 
 ANY = "any"
+_IS_ON = "nothing more in this log, such lines are on. They do not show {}"
 
 
 @cache
@@ -27,9 +28,10 @@ def by_library() -> Mapping[str, str]:
     return {name: text for name, text in _tables().items() if isinstance(text, str)}
 
 
-def to_turn_on(evidence: GroupEvidence) -> str:
+def to_turn_on(evidence: GroupEvidence, of_requests: bool = False) -> str:
     """The setting that would tell more about the group, for the library that wrote most of its
     lines, or for a broker. Nothing where its lines are there: then the line that is missing.
+    `of_requests`: what is known of the group stands in a log of requests.
     """
     wrote = [name for name, _ in evidence.libraries.most_common()]
     known = by_library()
@@ -37,21 +39,32 @@ def to_turn_on(evidence: GroupEvidence) -> str:
     if evidence.tallies.keys() <= {"streams_state"}:
         name = ANY  # Streams of other languages print their states like Java's
     marks = _tables()["shown"].get(name, ())
+    if name == BROKER and of_requests:
+        return _IS_ON.format(_tables()["whole"]["requests"])
     if any(mark in said.text for said in evidence.all() for mark in marks):
-        missing = _missing(evidence, name)
-        return f"nothing more: such lines are here. groupcheck reads none of this kind: {missing}"
+        return _IS_ON.format(_missing(evidence, name))
     return known[name]
 
 
 def _missing(evidence: GroupEvidence, name: str) -> str:
-    """The step of the protocol that comes next and of which no line tells."""
-    steps = _tables()["broker_step" if name == BROKER else "step"]
-    last = max(
-        (
-            k
-            for k, step in enumerate(steps)
-            if not evidence.tallies.keys().isdisjoint(step["kinds"])
-        ),
-        default=-1,
-    )
-    return str(steps[(last + 1) % len(steps)]["words"])
+    """The step of the protocol of which no line tells; of a log that shows all of them, what it
+    cannot tell.
+    """
+    broker = name == BROKER
+    steps = _tables()["broker_step" if broker else "step"]
+    kinds = [said.kind for said in evidence.all()]
+    # Step -> where a line shows it last.
+    seen = {
+        k: max(at for at, kind in enumerate(kinds) if kind in step["kinds"])
+        for k, step in enumerate(steps)
+        if not set(kinds).isdisjoint(step["kinds"])
+    }
+    last = max(seen, default=-1)
+    if broker and len(seen) == len(steps):
+        last = max(seen, key=seen.__getitem__)
+    if not broker and last == len(steps) - 2:
+        given = next(k for k, step in enumerate(steps) if "assigned" in step["kinds"])
+        last += seen.get(given, -1) > seen[last]
+    if last + 1 < len(steps):
+        return str(steps[last + 1]["words"])
+    return str(_tables()["whole"][BROKER if broker else "member"])

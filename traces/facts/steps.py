@@ -53,13 +53,17 @@ class _Told:
     text: str
     note: str
     broker: bool
-    who: set[str]
+    who: dict[str, None]
     lines: list[Statement]
 
     @property
     def name(self) -> str:
         """Who took it; empty if the lines do not tell."""
         some = len(self.who)
+        if some > 1 and self.lines[0].kind == "owns":  # at one moment a partition has one owner
+            first, second = list(self.who)[:2]
+            several = f"another one of {some} members in each output"
+            return f"{first} in one output, {second} in another" if some == 2 else several
         return f"each of {some} members" if some > 1 else next(iter(self.who), "")
 
 
@@ -91,10 +95,10 @@ def steps_told(
         if step is None or not step.text:
             continue
         words = written(step.text, said.fields)
-        one = told.setdefault(words, _Told(words, step.note, step.broker, set(), []))
+        one = told.setdefault(words, _Told(words, step.note, step.broker, {}, []))
         one.lines.append(said)
         if not step.broker and _name(said):
-            one.who.add(_name(said))
+            one.who[_name(said)] = None
     if not told:
         return []
     some = list(told.values())

@@ -198,15 +198,15 @@ def _most_at_once(timeline: Timeline, client: str) -> int:
 
 
 def unstable_share(timeline: Timeline) -> float | None:
-    """The part of the observed time in which a classic group was rebalancing; None without
-    timestamps or join phases.
+    """The part of the observed time, as long as there was a group, in which a classic group
+    rebalanced; None without timestamps or join phases.
     """
     if not timeline.counts.get("stabilized") and not timeline.counts.get("emptied"):
         return None
     if timeline.rounds and not any(r.started and r.started.time for r in timeline.rounds):
         return None  # a dump does not tell when rebalances begin
-    whole = elapsed(timeline.first, timeline.last)
-    return min(timeline.unstable_ms / whole, 1.0) if whole else None
+    whole = (elapsed(timeline.first, timeline.last) or 0) - timeline.absent_ms
+    return min(timeline.unstable_ms / whole, 1.0) if whole > 0 else None
 
 
 def _join_ms(round: Round) -> int | None:

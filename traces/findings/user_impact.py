@@ -245,7 +245,7 @@ def _absences(t: Timeline) -> Iterator[Absence]:
             until = m.ended.time if m.ended else None
             kind: Literal["dead", "frozen"] = "frozen" if m.id in t.came_back else "dead"
             yield Absence(m.id, client_of(m.id), Window(since, until, line), kind)
-        elif m.gone == "not_rejoined" or POLL_TIMEOUT in (m.client_reason or ""):
+        elif m.gone in ("not_rejoined", "fenced") or POLL_TIMEOUT in (m.client_reason or ""):
             yield Absence(m.id, client_of(m.id), _slow(t, m), "slow")
 
 

@@ -99,7 +99,7 @@ class Stories:
 
 def group_story(members: Iterable[MemberStory]) -> GroupStory:
     """The story of a group, by those of its members."""
-    some = tuple(m for m in members if m.rounds or m.holdings.spans or m.holdings.now)
+    some = tuple(m for m in members if m.rounds or m.ends or m.holdings.spans or m.holdings.now)
     rounds: dict[int, list[Told]] = {}
     for m in some:
         for r in m.rounds:
@@ -282,7 +282,7 @@ def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> Non
     for k, id in enumerate(ids):
         mine = rounds.get(id, ())
         known = Member(id, instance=m.instance or None, first_seen=m.joined.get(id, m.first))
-        known.joined = m.joined.get(id)
+        known.joined = m.joined.get(id) if id != m.earlier else None
         known.generations = len(mine)
         known.led = sum(r.leader in (id, "me") for r in mine)
         known.caused = caused.get(id, 0)
@@ -290,7 +290,7 @@ def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> Non
         end = m.ends.get(id)
         if end is not None and (m.gone or k + 1 < len(ids)):
             known.ended, known.gone, known.client_reason = end.at, end.how, end.reason or None
-        elif k + 1 < len(ids):
+        elif k + 1 < len(ids) and not (m.shared or m.goes_back):
             known.ended, known.gone = m.joined[ids[k + 1]], "replaced" if m.instance else "gone"
         if known.gone:
             out.counts[known.gone] += 1

@@ -9,8 +9,9 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
 
 from groupcheck.traces.clients.partitions import partitions_told
 from groupcheck.traces.clients.statement import Statement, ms_between
@@ -40,12 +41,28 @@ class State:
     name: str = ""
     entered: frozenset[str] = field(default=frozenset(), converter=frozenset)
     ended: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    # The request whose answer ends it, whatever the wording of the answer; empty if none does.
+    answer_to: str = ""
+
+    def is_ended_by(self, said: Statement) -> bool:
+        """Does the statement show that the state is over?"""
+        return said.kind in self.ended or is_answer(said, self.answer_to)
+
+
+@cache
+def _tables() -> Mapping[str, Any]:
+    text = (files("groupcheck.traces.members") / "states.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 @cache
 def states() -> tuple[State, ...]:
-    text = (files("groupcheck.traces.members") / "states.toml").read_text("utf-8")
-    return tuple(State(**row) for row in tomllib.loads(text)["state"])
+    return tuple(State(**row) for row in _tables()["state"])
+
+
+def is_answer(said: Statement, api: str) -> bool:
+    """Is the statement, or what it tells of, only possible once the request was answered?"""
+    return said.kind in _tables()["answers"].get(api, ()) and said.fields.get("api", api) == api
 
 
 @cache
@@ -105,18 +122,23 @@ class Step:
     state: State | None = None
     since: Statement | None = None
     last: Statement | None = None
+    # Kind -> the last statement of this kind.
+    _latest: dict[str, Statement] = Factory(dict)
 
     def add(self, said: Statement) -> None:
         if said.time is not None or self.last is None:
             self.last = said
+        self._latest[said.kind] = said
         field = _told_in(said.library)
         name = said.fields.get(field) if field else None
         if name is not None:
             if name != self.name:
                 self._enter(str(name), _named(said.library).get((field, str(name))), said)
             return
-        if self.state is not None and said.kind in self.state.ended:
+        if self.state is not None and self.state.is_ended_by(said):
             self.state = None
+        elif said.kind == "joining":
+            self.name = ""  # it may enter the same state again
         for state in _said(said.library).get(said.kind, ()):
             if self._begins(said) and self.state is not state:
                 self._enter(state.name, state, said)
@@ -135,7 +157,11 @@ class Step:
         if life.told is None or (self.state is not None and "revoked" in self.state.entered):
             return
         due = ", ".join(sorted(w.due(life.worlds)))
-        self._enter(due, _named("model").get(("due", due)), life.told)
+        state, told = _named("model").get(("due", due)), life.told
+        later = [said for said in self._latest.values() if said.line > told.line]
+        if state is not None and any(state.is_ended_by(said) for said in later):
+            state = None  # by a line of another kind than those that are followed
+        self._enter(due, state, told)
 
     def standing(self, name: str, settings: Mapping[str, int]) -> Standing | None:
         """Where the member of this name stands at the end of the log; `settings`: those that lines

@@ -19,18 +19,15 @@ from groupcheck.traces.clients.partitions import Holdings, partitions_of
 from groupcheck.traces.clients.statement import Statement, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
-from groupcheck.traces.members.standing import Standing, Step
+from groupcheck.traces.members.commits import APART_MS, Commits
+from groupcheck.traces.members.standing import Standing, Step, is_answer
 from groupcheck.traces.story.events import RebalanceCause
-from groupcheck.traces.story.moments import Moment, elapsed
+from groupcheck.traces.story.moments import Moment, elapsed, is_back
 from groupcheck.traces.story.timeline import client_of
 
 ROUNDS_KEPT = 20_000
-APART_MS = 1_000
-"""Lines of one commit stand closer together, and so do a member's last step of a reconciliation
-and the new epoch that answers it.
-"""
 _MEMBER_ID = re.compile(r"[\w.-]{0,250}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_JOIN, _ANSWERS = "JoinGroup", ("id_given", "join_failed", "request_answered")
+_JOIN = "JoinGroup"
 _CAUSES = {
     "subscription_changed": RebalanceCause.METADATA_CHANGE,
     "partitions_changed": RebalanceCause.METADATA_CHANGE,
@@ -49,11 +46,12 @@ _METADATA = re.compile(r"metadata|topics?\b|subscription", re.I)
 _REBALANCING = re.compile(r"rebalanc", re.I)
 _HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")
 """Reasons that only say what the client did before."""
-_ASKS = re.compile(r"Committing offsets|Sending offset-commit|issuing commit|autocommitting")
 _TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
 """How long a join took, as KafkaJS prints it."""
 _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
 _HELD = {"assigned", "revoked", "lost"}
+_MEMBER_STATES = {"STABLE", "RECONCILING", "ACKNOWLEDGING"}
+"""A member of KIP-848 that leaves one of these was a member before."""
 _SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
 _ENDS = {"left", "closed"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
@@ -65,6 +63,8 @@ _TELLING = {
 }  # fmt: skip
 _NUMBERS = {"generation", "epoch", "assignee", "setting_max__poll__interval__ms"}
 """Any other statement tells something only with one of these fields."""
+_BEGINS = {"joined", "synced", "leading", "assigned"}
+"""A line of these begins the generation that it names; any other may name the present one."""
 _GIVES = {"callback", "announced"}
 _NO_END = {"of", "begun"}
 """Of a producer, or a close that has only begun."""
@@ -139,13 +139,16 @@ class MemberStory:
     # The id that it has now, and when it joined with each.
     member: str = ""
     joined: dict[str, Moment] = Factory(dict)
+    # The id under which it was a member before its log begins, if a line tells so.
+    earlier: str = ""
     # Several members write under this name, so what it owned is not told.
     shared: bool = False
+    # Its lines go back in time: they are of several processes, or out of order.
+    goes_back: bool = False
     # It speaks KIP-848.
     modern: bool = False
     rounds: list[MemberRound] = Factory(list)
     rounds_dropped: int = 0
-    commits_refused: int = 0
     # Member id -> how it went; it is `gone` until it joins again.
     ends: dict[str, End] = Factory(dict)
     gone: bool = False
@@ -155,11 +158,7 @@ class MemberStory:
     # The settings in ms that lines tell.
     settings: dict[str, int] = Factory(dict)
     step: Step = Factory(Step)
-    # Requests for commits, and commits.
-    _asked_commits: int = 0
-    _commits: int = 0
-    _batch: set[str] = Factory(set)
-    _batch_at: int = 0
+    _commits: Commits = Factory(Commits)
     _why: tuple[RebalanceCause, str] | None = None
     # It began to reconcile (KIP-848); and whether it gave partitions up since.
     _pending: Moment | None = None
@@ -169,6 +168,8 @@ class MemberStory:
     # Its log shows how it started.
     _fresh: bool = False
     _generation: int | None = None
+    # The line that only mentions it.
+    _mentioned: int = -1
 
     @property
     def name(self) -> str:
@@ -179,7 +180,11 @@ class MemberStory:
 
     @property
     def commits(self) -> int:
-        return self._commits or self._asked_commits
+        return self._commits.done or self._commits.asked
+
+    @property
+    def commits_refused(self) -> int:
+        return self._commits.refused
 
     @property
     def open(self) -> MemberRound | None:
@@ -188,20 +193,23 @@ class MemberStory:
 
     def add(self, said: Statement) -> None:
         at = Moment(said.line, said.time)
-        self.first, self.last = self.first or at, at
+        if is_back(self.last, at):
+            self.goes_back = True
+        else:
+            self.first, self.last = self.first or at, at
         self.group, self.client = said.group or self.group, said.client or self.client
         self.instance, self.library = said.instance or self.instance, said.library or self.library
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
         self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
-        if self.open is not None and kind in _ANSWERS and said.fields.get("api", _JOIN) == _JOIN:
+        if self.open is not None and (is_answer(said, _JOIN) or _answers_a_join(said)):
             self.open.answered = True
         if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
             return
         if kind == "joining":
             self._asks(said, at)
         elif kind in ("committed", "commit_refused"):
-            self._commit(said)
+            self._commits.add(said)
         elif kind in _ENDS and step not in _BEFORE and _NO_END.isdisjoint(said.fields):
             self._goes(said, at)
         elif kind in _CAUSES or kind == "rejoin_requested":
@@ -262,16 +270,23 @@ class MemberStory:
     def _numbers(self, said: Statement, at: Moment) -> None:
         """A generation or an epoch is named: it is the present one, or a rebalance to it began."""
         number = said.fields.get("epoch", said.fields.get("generation"))
+        if number is None and said.kind in _BEGINS and said.line == self._mentioned + 1:
+            number, self._generation = self._generation, None  # brod: a record of two lines
         asks = said.kind == "joined" and not self.modern
         if asks and number is None:
             self._joins(said, at)
         if not isinstance(number, int) or number < 0 or (self.modern and number == 0):
             return
+        if said.kind in ("joined", "synced") and number == self._generation:
+            self._is_second(said, at)
         if self.gone and not asks and self.rounds and number == self.rounds[-1].generation:
             return
-        newer = self._generation is None or number > self._generation
         open = self.open
         waits = open is not None and open.generation is None
+        if self._generation is None and self._only_mentions(said, waits):
+            self._generation, self._mentioned = number, said.line
+            return
+        newer = self._generation is None or number > self._generation
         if not newer and not (asks and (waits or number != self._generation)):
             return
         if open is None or not waits or self.modern:
@@ -281,6 +296,21 @@ class MemberStory:
         open.joined = None if said.fields.get("step") == "ended" else at
         open.synced = at if self.modern else None
         self._told(open, said, at)
+
+    def _is_second(self, said: Statement, at: Moment) -> None:
+        """Another id in the same generation is another member's: who loses its id misses a
+        generation, unless it is static.
+        """
+        if said.member and self.member and said.member != self.member and not self.instance:
+            self.shared = True
+            self.joined.setdefault(said.member, at)
+
+    def _only_mentions(self, said: Statement, waits: bool) -> bool:
+        """Does the line name the first generation that is known, and no change to it? `waits`: the
+        member has sent JoinGroup; a heartbeat behind it shows that it was answered.
+        """
+        begins = said.kind in _BEGINS or said.fields.get("step") == "ended" or self.modern
+        return not begins and not (waits and said.kind == "heartbeat")
 
     def _joins(self, said: Statement, at: Moment) -> None:
         """A library that names no generation says that it has joined."""
@@ -315,16 +345,25 @@ class MemberStory:
             if self.member:  # whatever it had is not its own any more
                 self._former.add(self.member)
                 self.holdings.add(evolve(said, kind="lost", fields={"whole": True}))
+            if not self.member and said.fields.get("before") in _MEMBER_STATES:
+                self.earlier = named
             self.member = named
             self.joined.setdefault(named, at)
         open.member = self.member
+
+    def _round_of(self, generation: object) -> MemberRound | None:
+        """The rebalance to the generation that a line names, otherwise the last one."""
+        named = (r for r in reversed(self.rounds) if r.generation == generation is not None)
+        return next(named, self.rounds[-1] if self.rounds else None)
 
     def _moves_on(self, said: Statement, at: Moment) -> None:
         """What the member was told of its round."""
         if said.kind == "id_given" and len(self.rounds) == 1 and self.rounds[0].joined is None:
             self.rounds[0].cause = RebalanceCause.JOIN
-        last = self.rounds[-1] if self.rounds else None
+        last = self._round_of(said.fields.get("generation"))
         if last is None or (last.generation is None and last.joined is None):
+            if last is not None and said.kind == "assigned" and not self.modern:
+                last.synced = at  # whatever line told that it had joined
             return
         if said.kind == "joined" and not last.leader:
             last.leader = str(said.fields.get("leader") or "")
@@ -378,25 +417,6 @@ class MemberStory:
             self.holdings.add(evolve(said, kind=how, fields={"whole": True}))
         self._generation = self._pending = None
 
-    def _commit(self, said: Statement) -> None:
-        """One commit may be told in a line for each partition, and by a line that asks for it."""
-        if said.kind == "commit_refused":
-            self.commits_refused += 1
-            return
-        if _ASKS.search(said.text):
-            self._asked_commits += 1
-            return
-        part = said.fields.get("partition_name", said.fields.get("partition"))
-        if "offset" not in said.fields and part is None:
-            self._commits += "api" not in said.fields and bool(said.fields)
-            return
-        at = said.time or 0
-        if not self._batch or part in self._batch or at - self._batch_at > APART_MS:
-            self._commits += 1
-            self._batch.clear()
-        self._batch.add(str(part))
-        self._batch_at = at
-
     def shifted(self, ms: int, dated: bool) -> MemberStory:
         """The same by a clock that is `ms` behind. `dated`: its log prints dates, so times without
         one are left out.
@@ -424,7 +444,7 @@ class MemberStory:
 
     def owned(self) -> list[Owned]:
         """What it held from when to when, in order; nothing without timestamps."""
-        if self.shared:
+        if self.shared or self.goes_back:
             return []
         end = self.last.time if self.last else None
         joins = sorted(
@@ -467,6 +487,10 @@ class MemberStory:
         end = self.last.time if self.last else None
         if owned and not self.gone and end is not None and end > until:
             yield until, end
+
+
+def _answers_a_join(said: Statement) -> bool:
+    return said.kind == "request_answered" and said.fields.get("api", _JOIN) == _JOIN
 
 
 def _some(said: Statement) -> bool:

@@ -100,6 +100,8 @@ class RequestImpact:
     _asked: dict[str, tuple[int, int, int]] = Factory(dict)
     # Members that were silent for longer than their session and were refused then: since, until.
     _frozen: dict[str, Absence] = Factory(dict)
+    # The same of members whose session timeout no line had told by then.
+    _perhaps_frozen: dict[str, Absence] = Factory(dict)
 
     def observe(self, e: Exchange) -> None:
         for code in codes_of(e):
@@ -121,7 +123,10 @@ class RequestImpact:
                 self.standing.append(
                     StalledMember(e.response_member or e.member, e.client, window, "parked")
                 )
-        if e.member and not isinstance(e, LeaveExchange):
+        if isinstance(e, LeaveExchange):  # who left is not silent
+            for leaver in e.leavers:
+                self._seen.pop(leaver.member, None)
+        elif e.member:
             self._sign(e)
 
     def _note(self, e: Exchange, code: int) -> None:
@@ -162,6 +167,10 @@ class RequestImpact:
                 self.standing.append(StalledMember(e.member, e.client, window, "silent"))
             if UNKNOWN_MEMBER_ID in codes_of(e) and len(self._frozen) < MEMBERS_KEPT:
                 self._frozen[e.member] = Absence(e.member, e.client, window, "frozen")
+        if seen is not None and not session and UNKNOWN_MEMBER_ID in codes_of(e):
+            window = Window(round(seen.at), round(e.arrived), e.line)
+            if len(self._perhaps_frozen) < MEMBERS_KEPT:
+                self._perhaps_frozen[e.member] = Absence(e.member, e.client, window, "frozen")
         if seen is not None or len(self._seen) < MEMBERS_KEPT:
             # A request that waits is a sign until it is answered.
             self._seen[e.member] = _LastRequest(max(e.given, e.arrived), e.line, e.client, session)
@@ -172,6 +181,7 @@ class RequestImpact:
         self, found: Findings, stays: MemberSpans, owners: Owners, timeline: Timeline
     ) -> Findings:
         """The findings of the timeline with those of the requests."""
+        self._decide()
         measured = (s for s in found.settings if s.measured)
         settings = (*self._join_settings(), *measured, *self._heartbeats())
         absences = [self._frozen.get(a.member, a) for a in found.absences]
@@ -193,6 +203,16 @@ class RequestImpact:
             conflicts=tuple(conflicts(settings)),
             absences=tuple(absences),
         )
+
+    def _decide(self) -> None:
+        """A client asks for the same session each time that it joins, so a later JoinGroup tells
+        how long a member may have been silent before.
+        """
+        for member, away in self._perhaps_frozen.items():
+            session = self._asked.get(away.client, (0, 0, 0))[0]
+            if session and (away.window.ms or 0) > session:
+                self._frozen.setdefault(member, away)
+        self._perhaps_frozen.clear()
 
     def _refusals(self) -> list[RefusedRequests]:
         return [

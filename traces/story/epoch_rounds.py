@@ -8,26 +8,44 @@ whose beginning the log shows, because other groups may have members that no lin
 
 from __future__ import annotations
 
+import re
+
 from attrs import Factory, define
 
 from groupcheck.traces.story.events import OtherProtocol, RebalanceCause
 from groupcheck.traces.story.handovers import Handovers
 from groupcheck.traces.story.moments import ACKNOWLEDGED, Moment, Round, moment
 
+_FENCED = (
+    (re.compile(r"session\b.{0,20}\bexpired"), RebalanceCause.SESSION_EXPIRED, "expired"),
+    (re.compile(r"failed to (?:transition|revoke)"), RebalanceCause.REBALANCE_TIMEOUT, "fenced"),
+    (re.compile(r"failed to sync"), RebalanceCause.SYNC_TIMEOUT, "not_synced"),
+)
+"""Why a member was fenced, in the words of GroupMetadataManager -> the cause of the next epoch, and
+how the member went.
+"""
 _CAUSES = {
     "joined": RebalanceCause.JOIN,
     "rejoined": RebalanceCause.STATIC_REPLACED,
     "left": RebalanceCause.LEAVE,
     "away": RebalanceCause.LEAVE,
-    "fenced": RebalanceCause.SESSION_EXPIRED,
     "gone": RebalanceCause.GONE,
     "subscription": RebalanceCause.METADATA_CHANGE,
     "configuration": RebalanceCause.METADATA_CHANGE,
     "topology": RebalanceCause.METADATA_CHANGE,
 }
-_WENT = {"left": "left", "fenced": "expired", "gone": "gone", "found gone": "gone"}
+_WENT = {"left": "left", "fenced": "fenced", "gone": "gone", "found gone": "gone"}
 FIRST_EPOCH = 2
 """The first epoch of a new group is 2 (1 in some versions)."""
+
+
+def why_fenced(event: OtherProtocol) -> tuple[RebalanceCause, str]:
+    """Why the next epoch begins after a member was fenced, and how the member went, by the reason
+    that the line names; `gone` and `fenced` if it is none that is known.
+    """
+    said = event.detail or ""
+    known = ((cause, how) for reason, cause, how in _FENCED if reason.search(said))
+    return next(known, (RebalanceCause.GONE, "fenced"))
 
 
 @define
@@ -48,11 +66,13 @@ class EpochStory:
     def observe(self, event: OtherProtocol, current: Round | None) -> Round | None:
         """Takes one event; `current`: the last rebalance. Returns a new one if it begins here."""
         member = event.member
-        if event.what in _CAUSES and (
+        who = () if member is None else (member,)
+        if event.what == "fenced":
+            self.why = (why_fenced(event)[0], who, event.detail or "")
+        elif event.what in _CAUSES and (
             self.why[0] != RebalanceCause.JOIN or event.what != "subscription"
         ):
-            reason = (event.detail or "") if event.what == "fenced" else ""
-            self.why = (_CAUSES[event.what], () if member is None else (member,), reason)
+            self.why = (_CAUSES[event.what], who, "")
         if member is not None:
             self._members(event.what, member, event.detail)
         self._moves(event, current)
@@ -79,7 +99,9 @@ class EpochStory:
         else:
             begun = []
             if member is not None and event.what in _WENT:
-                self.handovers.gone(at, member, _WENT[event.what])
+                fenced = event.what == "fenced"
+                how = why_fenced(event)[1] if fenced else _WENT[event.what]
+                self.handovers.gone(at, member, how)
             elif member is not None and event.what == "rejoined" and event.detail:
                 self.handovers.renamed(event.detail, member)
         if current is not None:

@@ -23,6 +23,7 @@ class RebalanceCause(StrEnum):
     LEAVE = "leave"
     SESSION_EXPIRED = "session_expired"
     SYNC_TIMEOUT = "sync_timeout"
+    REBALANCE_TIMEOUT = "rebalance_timeout"
     LEADER_REJOIN = "leader_rejoin"
     METADATA_CHANGE = "metadata_change"
     MEMBER_REJOIN = "member_rejoin"

@@ -4,6 +4,9 @@ members waited, as far as the log tells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from attrs import Factory, define
 
 from groupcheck.traces.story.events import (
@@ -17,6 +20,7 @@ from groupcheck.traces.story.events import (
 
 AT_ONCE_MS = 50
 """Lines this close together are one step of the coordinator, as far as a log can tell."""
+JITTER_MS, HALF_DAY_MS = 1_000, 43_200_000
 TOGETHER_MS = 3000
 """Members that expire this close together ended together: they last sent heartbeats at most one
 interval apart (heartbeat.interval.ms, 3 s by default).
@@ -41,6 +45,15 @@ def elapsed(a: Moment | None, b: Moment | None) -> int | None:
     if a is None or b is None or a.time is None or b.time is None or b.time < a.time:
         return None
     return b.time - a.time
+
+
+def is_back(last: Moment | None, now: Moment) -> bool:
+    """Is it earlier than the line before, by more than threads write out of order? A time of day
+    that goes back by half a day is of the next day.
+    """
+    if last is None or last.time is None or now.time is None:
+        return False
+    return JITTER_MS < last.time - now.time < HALF_DAY_MS
 
 
 @define
@@ -116,6 +129,27 @@ class Round:
     @property
     def ended(self) -> Moment | None:
         return self.joined_at if self.outcome == "emptied" else self.assigned
+
+
+def unseen(rounds: Sequence[Round]) -> int:
+    """How many rebalances no line shows: generations grow by one, so those that are left out
+    between two rounds were others. A generation that goes back tells nothing.
+    """
+    missed = 0
+    for before, after in pairwise(rounds):
+        was = before.to_generation
+        if was is None and before.from_generation is not None:
+            was = before.from_generation + 1  # it may have ended in lines that are missing
+        if was is not None and after.from_generation is not None:
+            missed += max(0, after.from_generation - was)
+    return missed
+
+
+def average_period(rounds: Sequence[Round]) -> int | None:
+    """From one rebalance to the next, in ms, those that no line shows included."""
+    some = [at for r in rounds if (at := r.started or r.joined_at) is not None]
+    whole = elapsed(some[0], some[-1]) if some else None
+    return round(whole / (len(some) + unseen(rounds) - 1)) if whole else None
 
 
 @define

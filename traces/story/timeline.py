@@ -15,11 +15,12 @@ from typing import Any
 from attrs import Factory, define, field
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.story.epoch_rounds import EpochStory
+from groupcheck.traces.story.epoch_rounds import EpochStory, why_fenced
 from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
     Event,
+    GroupDied,
     GroupEmptied,
     GroupLoaded,
     GroupUnloaded,
@@ -72,8 +73,9 @@ class Member:
     joined: Moment | None = None
     first_seen: Moment | None = None
     ended: Moment | None = None
-    # How it went: left, expired, not_rejoined, not_synced, never_joined, replaced, or gone where
-    # that is not told; empty while it is there, as far as the log goes.
+    # How it went: left, expired, not_rejoined, not_synced, never_joined, fenced (of KIP-848, for
+    # another reason than its session), replaced, or gone where that is not told; empty while it is
+    # there, as far as the log goes.
     gone: str = ""
     # It led a generation, visibly joined again, or was in a second generation.
     used: bool = False
@@ -110,8 +112,9 @@ class Timeline:
     last: Moment | None = None
     # Time from the beginning of a rebalance to the assignment that ends it, or to Empty.
     unstable_ms: int = 0
-    # Time in join phases.
+    # Time in join phases, and time in which there was no group: it had been removed.
     preparing_ms: int = 0
+    absent_ms: int = 0
     # The size of the largest generation.
     largest: int = 0
     # The lowest and the highest generation that a line names.
@@ -135,6 +138,7 @@ class Timeline:
     _begun: int = 0
     _last_begun: Moment | None = None
     _empty: bool = False
+    _died: Moment | None = None
     _story: EpochStory = Factory(EpochStory)
 
     @property
@@ -147,6 +151,8 @@ class Timeline:
 
     def observe(self, event: Event) -> None:
         self.last = now = moment(event)
+        self.absent_ms += elapsed(self._died, now) or 0
+        self._died = None
         self.first = self.first or now
         if event.time is None and not isinstance(event, MemberExpired):
             self._burst = None
@@ -412,6 +418,13 @@ class Timeline:
         self.counts["loaded" if isinstance(event, GroupLoaded) else "unloaded"] += 1
         self.interrupted(event)
 
+    def _removed(self, event: GroupDied) -> None:
+        running = self._last_round("open")
+        if running is not None:
+            running.last = event
+        self.interrupted(event)
+        self._died = moment(event)
+
     def _other(self, event: OtherProtocol) -> None:
         if event.member is not None:
             self._other_member(event, event.member)
@@ -434,7 +447,8 @@ class Timeline:
         elif event.what == "assignment":
             member.armed = moment(event)
         elif event.what in ("left", "fenced", "away", "gone", "found gone"):
-            how = {"fenced": "expired", "found gone": "gone"}.get(event.what, event.what)
+            how = "gone" if event.what == "found gone" else event.what
+            how = why_fenced(event)[1] if event.what == "fenced" else how
             self._gone(id, event, how)
             self.counts[how] += 1
 
@@ -464,6 +478,7 @@ _HANDLERS: dict[type[Event], Callable[[Timeline, Any], None]] = {
     NotRejoined: Timeline._not_rejoined,
     NotSynced: Timeline._not_synced,
     MemberLoaded: Timeline._member_loaded,
+    GroupDied: Timeline._removed,
     GroupLoaded: Timeline._moved,
     GroupUnloaded: Timeline._moved,
     OtherProtocol: Timeline._other,

@@ -43,7 +43,12 @@ AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
 SILENT = ("expired", "not_rejoined", "not_synced")
 LASTING = ("stall", "pause")
 FOLLOWS = (RebalanceCause.LEADER_REJOIN, RebalanceCause.MEMBER_REJOIN)
-WENT = (RebalanceCause.LEAVE, RebalanceCause.SESSION_EXPIRED, RebalanceCause.GONE)
+WENT = (
+    RebalanceCause.LEAVE,
+    RebalanceCause.SESSION_EXPIRED,
+    RebalanceCause.REBALANCE_TIMEOUT,
+    RebalanceCause.GONE,
+)
 
 
 @define

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,59 @@ def test_nobody_is_told_to_turn_on_what_is_on(lines: list[str], told: str) -> No
     (group,) = evidence.by_group()
     words = to_turn_on(group)
     assert told in words and words not in by_library().values(), words
+
+
+ROUND = (
+    '%7|1700000042.000|HEARTBEAT|a#consumer-1| [thrd:main]: Group "g" heartbeat error response in'
+    " state up (join-state steady, 1 partition(s) assigned): Broker: Group rebalance in progress",
+    '%7|1700000042.100|JOIN|a#consumer-1| [thrd:main]: Group "g": join with 1 subscribed topic(s)',
+    "%7|1700000042.200|SYNCGROUP|a#consumer-1| [thrd:main]: SyncGroup response: Success (9 bytes of"
+    " MemberState data)",
+)
+COORDINATOR = "[2024-05-01 10:00:0{},000] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.G)"
+BEGUN = COORDINATOR.format(
+    1, "Preparing to rebalance group g in state PreparingRebalance with old generation 4"
+    " (__consumer_offsets-3) (reason: leader m-1 re-joining group during Stable)",
+)  # fmt: skip
+STABLE = COORDINATOR.format(
+    2, "Stabilized group g generation 5 (__consumer_offsets-3) with 1 members"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([BEGUN], "how the last rebalance ends"),
+        ([STABLE, BEGUN], "how the last rebalance ends"),
+        ([BEGUN, STABLE], "keep the logs of the clients"),
+    ],
+)
+def test_a_coordinators_log_is_not_said_to_lack_what_it_has(lines: list[str], told: str) -> None:
+    assert told in to_turn_on(of_lines(lines))
+
+
+def test_a_members_log_is_not_said_to_lack_what_it_has() -> None:
+    told = next(said for said in REJOINED if said in to_turn_on(of_lines(ROUND)))
+    assert told == "keep the coordinator's log"
+    told = next(said for said in REJOINED if said in to_turn_on(of_lines([*ROUND[1:], ROUND[0]])))
+    assert told == "JoinGroup, its answer"
+
+
+REJOINED = ("keep the coordinator's log", "JoinGroup, its answer")
+
+
+def of_lines(lines: Iterable[str]) -> GroupEvidence:
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
+    (group,) = evidence.by_group()
+    return group
+
+
+def test_nobody_is_told_to_turn_the_request_log_on_in_a_request_log() -> None:
+    evidence = GroupEvidence("g")
+    evidence.add(Statement(kind="zombie", line=1, text="HEARTBEAT was refused", library="broker"))
+    assert "kafka.request.logger" in to_turn_on(evidence)
+    assert "kafka.request.logger" not in to_turn_on(evidence, of_requests=True)
 
 
 def test_a_thread_in_a_line_of_librdkafka_shows_no_debug_lines() -> None:

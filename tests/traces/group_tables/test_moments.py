@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.facts.steps import steps_told
 from groupcheck.traces.group_tables.outputs import Outputs
 from groupcheck.traces.group_tables.table_log import Watching
 
@@ -31,6 +32,14 @@ def summary(group: str, state: str = "Stable", members: int = 1) -> str:
 
 def said(text: str) -> list[Statement]:
     return Watching().read(Outputs(), enumerate(text.splitlines(), 1))
+
+
+def test_two_owners_of_a_partition_are_those_of_two_moments() -> None:
+    (told,) = steps_told(said(FIRST + "\n" + SECOND), True)
+    assert f"{OWN} in one output, {FOREIGN} in another owns t-0" in told.text
+    assert "each of 2 members" not in told.text
+    (told,) = steps_told(said(FIRST), True)
+    assert f"{OWN} owns t-0" in told.text
 
 
 def compared(text: str) -> set[str]:

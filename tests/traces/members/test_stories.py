@@ -302,3 +302,52 @@ def test_a_callback_that_never_returns_is_a_step_that_is_never_left() -> None:
         JAVA.format(at=2, text="(Re-)joining group"),
         later,
     ) == ("the answer to its JoinGroup", 38_000, False)
+
+
+# --- what begins nothing
+
+BEAT = '%7|1700000000.{at:03}|HEARTBEAT|c#consumer-1| [thrd:main]: Heartbeat for group "g"'
+ANSWER = (
+    "%7|1700000000.{at:03}|JOINGROUP|c#consumer-1| [thrd:main]: JoinGroup response: GenerationId"
+    f" {{n}}, Protocol range, LeaderId x, my MemberId {ID}, member metadata count 0: (no error)"
+)
+
+
+def test_a_generation_that_a_log_only_mentions_begins_no_rebalance() -> None:
+    beats = [BEAT.format(at=k) + " generation id 7" for k in range(3)]
+    later = [*beats, ANSWER.format(at=50, n=8), BEAT.format(at=90) + " generation id 8"]
+    (story,) = stories([("log", "\n".join(later))]).values()
+    assert [(r.from_generation, r.to_generation) for r in story.timeline.rounds] == [(7, 8)]
+    # It is newer than the one before, so a rebalance must have been between.
+    (story,) = stories(
+        [("log", "\n".join([*later, BEAT.format(at=95) + " generation id 9"]))]
+    ).values()
+    assert [r.to_generation for r in story.timeline.rounds] == [8, 9]
+
+
+def test_a_member_that_reconciles_was_a_member_before() -> None:
+    line = JAVA.format(at=1, text="Member m-1 with epoch 4 transitioned from {} to RECONCILING.")
+    (story,) = stories([("log", line.format("STABLE"))]).values()
+    assert story.members[0].earlier == "m-1" and not story.timeline.counts["joined"]
+    (story,) = stories([("log", line.format("JOINING"))]).values()
+    assert story.members[0].earlier == "" and story.timeline.counts["joined"] == 1
+
+
+def test_several_lines_about_one_refused_commit_are_one() -> None:
+    client = JAVA.format(
+        at=1, text="Failing OffsetCommit request since the consumer is not part of an active group"
+    )
+    thrown = (
+        "org.apache.kafka.clients.consumer.CommitFailedException: Offset commit cannot be completed"
+        " since the consumer is not part of an active group for auto partition assignment; it is"
+        " likely that the consumer was kicked out of the group."
+    )
+    joined = JAVA.format(at=0, text="(Re-)joining group")
+
+    def refused(*lines: str) -> int:
+        (story,) = stories([("log", "\n".join((joined, *lines)))]).values()
+        return story.members[0].commits_refused
+
+    assert refused(client, thrown) == 1
+    assert refused(client, thrown, client, thrown) == 2
+    assert refused(client, client.replace("00:01", "00:09")) == 2
