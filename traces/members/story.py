@@ -50,6 +50,7 @@ _REBALANCING = re.compile(r"rebalanc", re.I)
 _HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")
 """Reasons that only say what the client did before."""
 _ASKS = re.compile(r"Committing offsets|Sending offset-commit|issuing commit|autocommitting")
+_DIGITS = re.compile(r"\d+")
 _TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
 """How long a join took, as KafkaJS prints it."""
 _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
@@ -126,6 +127,11 @@ class Owned:
     generation: int | None = None
 
 
+def only_asks(said: Statement) -> bool:
+    """Is it the request for a commit, which does not tell whether it succeeds?"""
+    return said.kind == "committed" and _ASKS.search(said.text) is not None
+
+
 @define
 class MemberStory:
     """One member. Statements are added in the order of its log."""
@@ -160,6 +166,9 @@ class MemberStory:
     _commits: int = 0
     _batch: set[str] = Factory(set)
     _batch_at: int = 0
+    # In which words the last refused commit was told, and when.
+    _refusals: set[str] = Factory(set)
+    _refused_at: int = 0
     _why: tuple[RebalanceCause, str] | None = None
     # It began to reconcile (KIP-848); and whether it gave partitions up since.
     _pending: Moment | None = None
@@ -381,9 +390,10 @@ class MemberStory:
     def _commit(self, said: Statement) -> None:
         """One commit may be told in a line for each partition, and by a line that asks for it."""
         if said.kind == "commit_refused":
-            self.commits_refused += 1
+            self._refused(said)
             return
-        if _ASKS.search(said.text):
+        self._refusals.clear()
+        if only_asks(said):
             self._asked_commits += 1
             return
         part = said.fields.get("partition_name", said.fields.get("partition"))
@@ -396,6 +406,18 @@ class MemberStory:
             self._batch.clear()
         self._batch.add(str(part))
         self._batch_at = at
+
+    def _refused(self, said: Statement) -> None:
+        """A client, the exception that it throws, and who catches it tell of one commit, each in
+        words of its own; the same words tell of another one.
+        """
+        words = _DIGITS.sub("", said.text)
+        at = self._refused_at if said.time is None else said.time
+        if not self._refusals or words in self._refusals or at - self._refused_at > APART_MS:
+            self.commits_refused += 1
+            self._refusals.clear()
+        self._refusals.add(words)
+        self._refused_at = at
 
     def shifted(self, ms: int, dated: bool) -> MemberStory:
         """The same by a clock that is `ms` behind. `dated`: its log prints dates, so times without
