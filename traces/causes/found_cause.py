@@ -100,6 +100,7 @@ def as_found(
         "names": who,
         "group": evidence.group,
         "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
+        "libraries": {s.library for s in shown},
         "n": len(shown),
         "since": "" if since is None else show_time(since),
         "until": "" if until is None else show_time(until),
