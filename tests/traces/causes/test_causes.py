@@ -169,3 +169,17 @@ def test_a_thread_in_a_line_of_librdkafka_shows_no_debug_lines() -> None:
 def test_calm_is_a_claim_that_needs_signs(line: str) -> None:
     found = diagnosed(line)
     assert found.health != "calm" and found.healthy == ()
+
+
+def test_who_may_not_use_the_group_has_a_coordinator() -> None:
+    line = (
+        '{{"level":"ERROR","timestamp":"2024-05-01T10:00:00.{}Z","logger":"kafkajs","message":"'
+        '[Connection] Response GroupCoordinator(key: 10, version: 2)","broker":"b1:9092",'
+        '"clientId":"c-1","error":"{}","correlationId":0,"size":49}}'
+    )
+    denied = "Not authorized to access group: Group authorization failed"
+    found = diagnosed(*(line.format(ms, denied) for ms in ("100", "900")))
+    assert [f.cause.kind for f in found.causes + found.consequences] == ["authorization"]
+    absent = "The group coordinator is not available"
+    found = diagnosed(*(line.format(ms, absent) for ms in ("100", "900")))
+    assert [f.cause.kind for f in found.causes] == ["coordinator_unavailable"]
