@@ -142,7 +142,7 @@ def as_found(
             **{k: str(v) for k, v in settings_of(fields).items()},
         },
         tuple(sorted(quoted, key=lambda s: s.line)),
-        _severity(cause, shown, evidence),
+        sign.severity or _severity(cause, shown, evidence),
         tuple(who),
         since,
         until,

@@ -77,7 +77,7 @@ def _done(
     if one did not, if it comes back again and again, or was followed by more of it.
     """
     cause = found.cause
-    if not cause.overcome_by or episodes(shown) > FEW_EPISODES:
+    if not cause.overcome_by or found.sign.lasts or episodes(shown) > FEW_EPISODES:
         return None
     alike = [
         s for sign in cause.signs for n in sign.needs for s in evidence.all(n.kind) if n.fits(s)

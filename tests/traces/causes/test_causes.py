@@ -183,3 +183,10 @@ def test_who_may_not_use_the_group_has_a_coordinator() -> None:
     absent = "The group coordinator is not available"
     found = diagnosed(*(line.format(ms, absent) for ms in ("100", "900")))
     assert [f.cause.kind for f in found.causes] == ["coordinator_unavailable"]
+
+
+def test_a_change_that_a_tool_may_not_make_does_not_trouble_the_group() -> None:
+    refused = "Error: Assignments can only be reset if the group 'g' is inactive, but the"
+    found = diagnosed(f"{refused} current state is Stable.")
+    assert [f.cause.kind for f in found.causes] == ["admin_on_live_group"]
+    assert found.health == "unknown"
