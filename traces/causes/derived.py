@@ -18,6 +18,7 @@ from groupcheck.traces.causes.closed_connections import ENDS
 from groupcheck.traces.causes.coordinators import COORDINATORS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.slow_joins import JOINS
+from groupcheck.traces.causes.two_applications import FINDERS as SHARED
 from groupcheck.traces.causes.unreachable import REACH
 from groupcheck.traces.clients.statement import MOST_MS, Statement, fact, ms_between
 from groupcheck.traces.facts.facts import in_time
@@ -339,4 +340,5 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Statement]], ...] = (
     *ENDS,
     *JOINS,
     *PAUSES,
+    *SHARED,
 )
