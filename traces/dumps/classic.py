@@ -186,7 +186,7 @@ class ClassicStory:
             if some and others and not some & others:
                 a, b = (", ".join(sorted(topics)[:3]) for topics in (some, others))
                 text = f"{one} subscribes to {a}, {other} to {b}"
-                self._note("subscriptions_apart", r, text)
+                self.found.append(Anomaly("subscriptions_apart", r.line, text))
                 return
 
     def _note(self, kind: str, r: GenerationRecord, text: str) -> None:

@@ -190,3 +190,25 @@ def test_a_change_that_a_tool_may_not_make_does_not_trouble_the_group() -> None:
     found = diagnosed(f"{refused} current state is Stable.")
     assert [f.cause.kind for f in found.causes] == ["admin_on_live_group"]
     assert found.health == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("static", "told", "never"),
+    [
+        (2, "Static members (group.instance.id) do not leave", "close() on SIGTERM"),
+        (0, "close() on SIGTERM makes a stop leave at once", "Static members"),
+    ],
+)
+def test_a_static_member_is_not_told_to_close(static: int, told: str, never: str) -> None:
+    gone = (
+        "[2024-04-01 10:00:00,371] INFO [GroupCoordinator 0]: Preparing to rebalance group g in"
+        " state PreparingRebalance with old generation 3 (__consumer_offsets-6) (reason: removing"
+        " member 3-20606550-fa61-44b9-81e2-f357697734c2 on heartbeat expiration)"
+    )
+    rest = (
+        "[2024-04-01 10:00:02,568] INFO [GroupCoordinator 0]: Assignment received from leader"
+        " 1-41f1f201-fcc0-4d12-a9ed-eeeb467ae0bf for group g for generation 4. The group has 2"
+        f" members, {static} of which are static."
+    )
+    (found,) = diagnosed(gone, rest).causes
+    assert told in found.action and never not in found.action
