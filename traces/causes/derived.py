@@ -13,11 +13,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 
+from attrs import evolve
+
 from groupcheck.traces.causes import derived_connections
 from groupcheck.traces.causes.closed_connections import ENDS
 from groupcheck.traces.causes.coordinators import COORDINATORS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.slow_joins import JOINS
+from groupcheck.traces.causes.two_applications import FINDERS as SHARED
 from groupcheck.traces.causes.unreachable import REACH
 from groupcheck.traces.clients.statement import MOST_MS, Statement, fact, ms_between
 from groupcheck.traces.facts.facts import in_time
@@ -97,6 +100,9 @@ _LOSSES = {
     "poll_expired", "session_timed_out", "member_unknown", "lost", "generation_reset",
     "instance_fenced", "member_fenced",
 }  # fmt: skip
+_NO_MEMBER = ("UNKNOWN_MEMBER_ID", "CommitFailedError")
+SAME_LEAVE_MS = 5_000
+"""Client and coordinator tell of one LeaveGroup within that time."""
 _ROUND_ENDS = ("joined", "synced", "assigned")
 
 
@@ -323,6 +329,27 @@ def nameless_groups(group: GroupEvidence) -> Iterator[Statement]:
             yield fact(said, "acl_name_empty")
 
 
+def refusals_after_leaving(group: GroupEvidence) -> Iterator[Statement]:
+    """Commits that are refused because their member has left, for no reason that it tells, and has
+    not joined again. `by_broker`: the coordinator tells at the same time that a member left.
+    """
+    told = [s for s in group.all("broker_rebalance") if "on LeaveGroup" in str(s.fields)]
+    for some in group.of_each_process("left", "closed", "joining", "commit_refused", *_ROUND_ENDS):
+        left: Statement | None = None
+        for said in some:
+            if said.kind == "left" and "reason" not in said.fields:
+                left = said
+            elif said.kind != "commit_refused":
+                left = None
+            elif left is not None and said.fields.get("error") in _NO_MEMBER:
+                at = left.time or 0
+                by = next((s for s in told if abs((s.time or 0) - at) <= SAME_LEAVE_MS), None)
+                found = fact(said, "refused_after_leaving", after=ms_between(left, said))
+                fields = {**found.fields, **({"by_broker": "yes"} if by else {})}
+                rests = (left, said, *([by] if by else []))
+                yield evolve(found, fields=fields, rests_on=rests)
+
+
 _FACTS: tuple[Callable[[GroupEvidence], Iterable[Statement]], ...] = (
     poll_returns,
     callbacks,
@@ -339,4 +366,6 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Statement]], ...] = (
     *ENDS,
     *JOINS,
     *PAUSES,
+    *SHARED,
+    refusals_after_leaving,
 )

@@ -109,7 +109,9 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     alarms = {rule.kind for rule in knowledge.facts.values() if rule.alarm}
     restless = not (unrest() | alarms).isdisjoint(evidence.tallies)
     healthy = [f for c in fine if not restless and (f := _found(c, evidence)) is not None]
-    fine_causes = bool(causes) and not _left_open(evidence, settled)
+    # What a tool is told says nothing about how the members do.
+    of_group = any(speaker(s) != ADMIN for f in causes for s in f.evidence)
+    fine_causes = of_group and not _left_open(evidence, settled)
     health = _health(causes, candidates, bool(questions), bool(healthy) or fine_causes)
     return Diagnosis(
         evidence.group,

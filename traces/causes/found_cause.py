@@ -100,6 +100,8 @@ def as_found(
         "names": who,
         "group": evidence.group,
         "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
+        "libraries": {s.library for s in shown},
+        "static": _static(shown, evidence),
         "n": len(shown),
         "since": "" if since is None else show_time(since),
         "until": "" if until is None else show_time(until),
@@ -141,7 +143,7 @@ def as_found(
             **{k: str(v) for k, v in settings_of(fields).items()},
         },
         tuple(sorted(quoted, key=lambda s: s.line)),
-        _severity(cause, shown, evidence),
+        sign.severity or _severity(cause, shown, evidence),
         tuple(who),
         since,
         until,
@@ -164,6 +166,12 @@ def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[s
         if said.kind not in out or not ends or said.line <= ends[-1].line:
             out[said.kind] = {k: _short(v) for k, v in said.fields.items()}
     return out
+
+
+def _static(shown: Iterable[Statement], evidence: GroupEvidence) -> bool:
+    """May those who are concerned be static members? They do not leave on close()."""
+    told = evidence.all("static_members")
+    return any(s.instance for s in shown) or any(s.fields.get("static") for s in told)
 
 
 def _stood(said: Statement, evidence: GroupEvidence) -> int | None:

@@ -87,6 +87,9 @@ class Sign:
     # Instead of the cause's own: what this sign tells more precisely.
     text: str = ""
     action: str = ""
+    severity: Severity | None = None
+    # What its members do afterwards does not show that it is over.
+    lasts: bool = False
     tickets: tuple[Ticket, ...] = ()
 
 

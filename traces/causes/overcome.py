@@ -21,6 +21,7 @@ from groupcheck.traces.causes.knowledge import Cause
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement, ms_between
 from groupcheck.traces.lines.timestamps import show_span
+from groupcheck.traces.members.commits import only_asks
 
 SERIOUS_MS = 10_000
 """So long may a rebalance take, a refusal last, and partitions be without an owner, in a calm
@@ -76,7 +77,7 @@ def _done(
     if one did not, if it comes back again and again, or was followed by more of it.
     """
     cause = found.cause
-    if not cause.overcome_by or episodes(shown) > FEW_EPISODES:
+    if not cause.overcome_by or found.sign.lasts or episodes(shown) > FEW_EPISODES:
         return None
     alike = [
         s for sign in cause.signs for n in sign.needs for s in evidence.all(n.kind) if n.fits(s)
@@ -113,7 +114,7 @@ def _first(
     who = evidence.writer(hit)
     for said in able:
         own = evidence.writer(said) == who or concerns(hit, said)
-        if own and is_after(hit, said) and _shows(cause, hit, said):
+        if own and is_after(hit, said) and not only_asks(said) and _shows(cause, hit, said):
             return said
     return None
 

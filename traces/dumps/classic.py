@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 from attrs import Factory, define
@@ -71,6 +72,7 @@ class ClassicStory:
                 self.timeline.timeouts(m.id, Timeouts(m.session_ms, m.rebalance_ms))
         self._shares.now(r, r.generation, {m.id: m.partitions or frozenset() for m in r.members})
         self._twice(r)
+        self._apart(r)
 
     def _compare(self, r: GenerationRecord, last: int) -> None:
         """Compares with the generation stored last; no record is missing between the two."""
@@ -174,6 +176,18 @@ class ClassicStory:
                 if other != m.id and len(self.owners.overlaps) < FOUND_KEPT:
                     twice = Overlap(r.line, r.generation, partition, (other, m.id))
                     self.owners.overlaps.append(twice)
+
+    def _apart(self, r: GenerationRecord) -> None:
+        """Members that subscribe to no topic in common: two applications share a group id."""
+        if any(a.kind == "subscriptions_apart" for a in self.found):
+            return
+        told = {m.topics: m.id for m in r.members if m.topics}
+        for (some, one), (others, other) in combinations(told.items(), 2):
+            if some and others and not some & others:
+                a, b = (", ".join(sorted(topics)[:3]) for topics in (some, others))
+                text = f"{one} subscribes to {a}, {other} to {b}"
+                self.found.append(Anomaly("subscriptions_apart", r.line, text))
+                return
 
     def _note(self, kind: str, r: GenerationRecord, text: str) -> None:
         if len(self.found) < SHOWN:

@@ -158,7 +158,14 @@ def _member(m: Fields) -> StoredMember:
         whole(m, "sessionTimeout", 0),
         whole(m, "rebalanceTimeout", 0),
         _assigned(m.get("assignment")),
+        _subscribed(m.get("subscription")),
     )
+
+
+def _subscribed(told: Any) -> frozenset[str] | None:
+    """The topics, where the tool decoded them."""
+    topics = told.get("topics") if isinstance(told, dict) else None
+    return frozenset(map(str, topics)) if isinstance(topics, list) else None
 
 
 def _assigned(told: Any) -> Partitions | None:

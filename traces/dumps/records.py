@@ -49,6 +49,8 @@ class StoredMember:
     rebalance_ms: int = 0
     # None if the record does not tell what it was given.
     partitions: Partitions | None = None
+    # The topics to which it subscribes; None if the record does not tell them.
+    topics: frozenset[str] | None = None
 
 
 @frozen(kw_only=True)

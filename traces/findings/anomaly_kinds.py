@@ -183,6 +183,11 @@ KINDS = (
         REQUESTS_AND_DUMP,
     ),
     AnomalyKind(
+        "subscriptions_apart",
+        "Two members of a group subscribe to no topic in common.",
+        DUMP,
+    ),
+    AnomalyKind(
         "offset_set_back",
         "A committed offset was lowered, and no record shows that the group had members then: a"
         " tool, or a consumer that is no member, set it.",

@@ -18,6 +18,11 @@ and the new epoch that answers it.
 _ASKS = re.compile(r"Committing offsets|Sending offset-commit|issuing commit|autocommitting")
 
 
+def only_asks(said: Statement) -> bool:
+    """Is it the request for a commit, which does not tell whether it succeeds?"""
+    return said.kind == "committed" and _ASKS.search(said.text) is not None
+
+
 @define
 class Commits:
     """The commits of one member. Statements are added in the order of its log."""
@@ -38,7 +43,8 @@ class Commits:
         if said.kind == "commit_refused":
             self._refuse(said)
             return
-        if _ASKS.search(said.text):
+        self._told.clear()
+        if only_asks(said):
             self.asked += 1
             return
         part = said.fields.get("partition_name", said.fields.get("partition"))

@@ -223,3 +223,46 @@ def test_a_thread_in_a_line_of_librdkafka_shows_no_debug_lines() -> None:
 def test_calm_is_a_claim_that_needs_signs(line: str) -> None:
     found = diagnosed(line)
     assert found.health != "calm" and found.healthy == ()
+
+
+def test_who_may_not_use_the_group_has_a_coordinator() -> None:
+    line = (
+        '{{"level":"ERROR","timestamp":"2024-05-01T10:00:00.{}Z","logger":"kafkajs","message":"'
+        '[Connection] Response GroupCoordinator(key: 10, version: 2)","broker":"b1:9092",'
+        '"clientId":"c-1","error":"{}","correlationId":0,"size":49}}'
+    )
+    denied = "Not authorized to access group: Group authorization failed"
+    found = diagnosed(*(line.format(ms, denied) for ms in ("100", "900")))
+    assert [f.cause.kind for f in found.causes + found.consequences] == ["authorization"]
+    absent = "The group coordinator is not available"
+    found = diagnosed(*(line.format(ms, absent) for ms in ("100", "900")))
+    assert [f.cause.kind for f in found.causes] == ["coordinator_unavailable"]
+
+
+def test_a_change_that_a_tool_may_not_make_does_not_trouble_the_group() -> None:
+    refused = "Error: Assignments can only be reset if the group 'g' is inactive, but the"
+    found = diagnosed(f"{refused} current state is Stable.")
+    assert [f.cause.kind for f in found.causes] == ["admin_on_live_group"]
+    assert found.health == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("static", "told", "never"),
+    [
+        (2, "Static members (group.instance.id) do not leave", "close() on SIGTERM"),
+        (0, "close() on SIGTERM makes a stop leave at once", "Static members"),
+    ],
+)
+def test_a_static_member_is_not_told_to_close(static: int, told: str, never: str) -> None:
+    gone = (
+        "[2024-04-01 10:00:00,371] INFO [GroupCoordinator 0]: Preparing to rebalance group g in"
+        " state PreparingRebalance with old generation 3 (__consumer_offsets-6) (reason: removing"
+        " member 3-20606550-fa61-44b9-81e2-f357697734c2 on heartbeat expiration)"
+    )
+    rest = (
+        "[2024-04-01 10:00:02,568] INFO [GroupCoordinator 0]: Assignment received from leader"
+        " 1-41f1f201-fcc0-4d12-a9ed-eeeb467ae0bf for group g for generation 4. The group has 2"
+        f" members, {static} of which are static."
+    )
+    (found,) = diagnosed(gone, rest).causes
+    assert told in found.action and never not in found.action

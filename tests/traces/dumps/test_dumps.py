@@ -240,6 +240,31 @@ def test_members_that_come_and_go_without_rest_are_a_storm(tmp_path: Path) -> No
     assert g.timeline.counts["gone"] == 14
 
 
+@pytest.mark.parametrize(
+    ("topics", "apart"),
+    [
+        ({"a": ["t"], "b": ["u"]}, True),
+        ({"a": ["t", "u"], "b": ["u"]}, False),
+        ({"a": ["t"]}, False),
+    ],
+)
+def test_members_that_have_no_topic_in_common_are_told(
+    tmp_path: Path, topics: dict[str, list[str]], apart: bool
+) -> None:
+    line = generation(1, 3, {id: [k] for k, id in enumerate(topics)})
+    for id, some in topics.items():
+        line = line.replace(
+            f'"memberId": "{id}",',
+            f'"memberId": "{id}", "subscription": {{"topics": {json.dumps(some)}}},',
+        )
+    found = told(tmp_path, line)
+    (answer,) = found.answers
+    kinds_found = [a.kind for s in answer.seen for a in s.group.anomalies]
+    assert ("subscriptions_apart" in kinds_found) is apart
+    candidates = [f.cause.kind for f in answer.diagnosis.candidates]
+    assert ("mixed_subscriptions" in candidates, answer.health != "calm") == (apart, apart)
+
+
 # -- what is around records
 
 

@@ -351,3 +351,31 @@ def test_several_lines_about_one_refused_commit_are_one() -> None:
     assert refused(client, thrown) == 1
     assert refused(client, thrown, client, thrown) == 2
     assert refused(client, client.replace("00:01", "00:09")) == 2
+
+
+THROWN = "CommitFailedException: Offset commit cannot be completed"
+UNKNOWN = "Offset commit failed on partition {}: The coordinator is not aware of this member."
+
+
+@pytest.mark.parametrize(
+    ("lines", "refused"),
+    [
+        ([UNKNOWN.format("t-0 at offset 7"), THROWN + " since the consumer is not part of"], 1),
+        ([UNKNOWN.format("t-0 at offset 7"), UNKNOWN.format("u-1 at offset 9")], 1),
+        ([UNKNOWN.format("t-0 at offset 7"), UNKNOWN.format("t-0 at offset 8")], 2),
+        ([UNKNOWN.format("t-0 at offset 7"), "Committed offset 7 for partition t-0", THROWN], 2),
+        ([UNKNOWN.format("t-0 at offset 7"), *["(Re-)joining group"] * 3, THROWN], 2),
+    ],
+)
+def test_two_lines_that_tell_of_one_refused_commit_count_once(
+    lines: list[str], refused: int
+) -> None:
+    framed = (
+        f"2024-03-04 10:00:{k // 2:02},{5 * (k % 2)}00 [Consumer clientId=c-1, groupId=g] {text}"
+        for k, text in enumerate(["Successfully synced group in generation 3", *lines])
+    )
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate(framed, 1)))
+    (group,) = evidence.by_group()
+    (m,) = group.story.members
+    assert m.commits_refused == refused
