@@ -43,7 +43,7 @@ def test_the_page_quotes_what_its_commands_print(page):
 
 def test_each_tutorial_quotes_at_least_two_commands():
     tutorials = list(ROOT.glob("docs/tutorials/*.md"))
-    assert len(tutorials) == 3
+    assert len(tutorials) == 4
     assert [t for t in tutorials if len(outputs.quotes(t.read_text("utf-8"))) < 2] == []
 
 
