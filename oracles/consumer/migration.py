@@ -16,7 +16,7 @@ from groupcheck.model.protocol.consumer.plans import instance_of
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA
 from groupcheck.model.protocol.migration import conversions
 from groupcheck.model.protocol.migration.classic_requests import CLASSIC, join_group
-from groupcheck.model.protocol.migration.rules import ADDED, spec
+from groupcheck.model.protocol.migration.rules import ADDED, COORDINATOR, spec
 from groupcheck.model.protocol.migration.scope import MORE, OF_TIMERS, MigrationScope
 from groupcheck.oracles.consumer.committing import AHEAD
 from groupcheck.oracles.consumer.comparing import compare as compare_rows
@@ -30,7 +30,7 @@ from groupcheck.oracles.consumer.facts import (
     topics_of,
 )
 from groupcheck.oracles.consumer.facts import followed as followed_in_consumer_group
-from groupcheck.oracles.consumer.families import ANY, FIRST, Family
+from groupcheck.oracles.consumer.families import ANY, FIRST, Family, with_bug
 from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, State, renamed
 from groupcheck.oracles.kafka.answers import Answer, JoinAnswer, LeaveAnswer, SyncAnswer
 from groupcheck.oracles.kafka.commands import (
@@ -90,13 +90,12 @@ def families(kafka: str, members: int | None = None) -> Iterator[Family]:
 
 
 def spec_of(family: Family, kafka: str, bug: Mutation | None = None) -> Spec:
-    """The coordinator's rules with anybody as a client. Raises `UserError` for a bug."""
-    if bug is not None:
-        raise UserError(f"{bug.id} is no bug of migration", where="--mutation", do="leave it out")
+    """The coordinator's rules with anybody as a client. Raises `UserError` for a bug of members."""
     faults = dict.fromkeys(family.faults, ANY)
-    return spec(
-        MigrationScope(requests="anybody", kafka=kafka, faults=faults, **READINGS, **family.fields)
+    scope = MigrationScope(
+        requests="anybody", kafka=kafka, faults=faults, **READINGS, **family.fields
     )
+    return with_bug(spec(scope), bug, COORDINATOR)
 
 
 def _outcomes(spec: Spec) -> frozenset[str]:

@@ -170,7 +170,7 @@ def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[s
 
 def _static(shown: Iterable[Statement], evidence: GroupEvidence) -> bool:
     """May those who are concerned be static members? They do not leave on close()."""
-    told = evidence.all("static_members")
+    told = evidence.all("broker_stable")
     return any(s.instance for s in shown) or any(s.fields.get("static") for s in told)
 
 

@@ -39,8 +39,8 @@ SUCCESSION_MS = 300_000
 POLL_TIMEOUT = "poll timeout"
 NOT_IN_TIME = "failed to transition"
 """Of a member whose rebalance timeout is over (scheduleConsumerGroupRebalanceTimeout)."""
-AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
-SILENT = ("expired", "not_rejoined", "not_synced")
+AWAY = ("left", "expired", "fenced", "not_rejoined", "not_synced", "replaced", "gone")
+SILENT = ("expired", "fenced", "not_rejoined", "not_synced")
 LASTING = ("stall", "pause")
 FOLLOWS = (RebalanceCause.LEADER_REJOIN, RebalanceCause.MEMBER_REJOIN)
 WENT = (
@@ -311,7 +311,7 @@ class _Reader:
             what, slack = "pause", self.settings["heartbeat_interval_ms"]
         elif self._stalled(member):
             what = "stall"
-        elif member.gone in ("expired", "gone"):
+        elif member.gone in ("expired", "fenced", "gone"):
             what = "crash"
             heard = member.gone == "expired" or self.consumer
             slack = self.settings["heartbeat_interval_ms"] if heard else 0.0

@@ -41,3 +41,9 @@ def test_the_document_says_what_was_compared(capsys: pytest.CaptureFixture[str])
     assert cli.run(asked) == 3
     document = json.loads(capsys.readouterr().out)
     assert (document["side"], document["inputs"], document["differing"]) == ("migration", 50, 0)
+
+
+def test_a_known_bug_of_the_coordinator_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    bug = ["--mutation", "upgrade_forgets_the_plan", "--max-differences", "1", "--max-rows", "1700"]
+    assert cli.run(["conform", "migration", *bug]) == 1
+    assert "differs" in capsys.readouterr().out
