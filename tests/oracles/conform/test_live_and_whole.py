@@ -52,6 +52,10 @@ REFUSED: Mapping[str, str | Mapping[str, str]] = {
         "--live": "a walk on a live broker follows classic groups alone",
         "--whole": "only the coordinator is compared in streams",
     },
+    "migration": {
+        "--live": "a walk on a live broker follows classic groups alone",
+        "--whole": "only the coordinator is compared in migration",
+    },
     "share_partition": NO_CODE + "its rules were written from SharePartition",
     "connect_backoff": REPORTS,
     "connect_versions": REPORTS,
