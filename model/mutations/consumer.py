@@ -16,8 +16,8 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.twists import Twists, Values, after, in_scope, reads
 from groupcheck.model.protocol.consumer import client, client_faults, heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import State, Timer
-from groupcheck.model.protocol.consumer.releases import RELEASES, Release
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
+from groupcheck.model.protocol.consumer.releases import RELEASES
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA
 from groupcheck.model.protocol.family import CONSUMER
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import rewritten
@@ -27,16 +27,9 @@ def ruled(rule: Rule, **others: bool) -> Twists:
     """This rule goes by these rules of other versions."""
 
     def other(scope: Any) -> Any:
-        kind: type[ConsumerScope] = type(scope)
-
-        class Ruled(kind):  # type: ignore[valid-type, misc]
-            """A scope with some rules of other versions."""
-
-            @property
-            def release(self) -> Release:
-                return attrs.evolve(RELEASES[self.kafka], **others)
-
-        return Ruled(**attrs.asdict(scope, recurse=False))
+        release = property(lambda scope: attrs.evolve(RELEASES[scope.kafka], **others))
+        kind = type("Ruled", (type(scope),), {"release": release})
+        return kind(**attrs.asdict(scope, recurse=False))
 
     return in_scope(rule, change=other)
 

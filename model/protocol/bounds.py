@@ -91,3 +91,15 @@ def check_faults(
             )
         seen.add(name)
         within(f"fault {name}", count, 0, 100)
+
+
+def check_interval(kafka: str, *, asked: bool, there: bool) -> None:
+    """Raises `ScopeError` for an assignment interval (KIP-1263) that this version of Kafka has not
+    got.
+    """
+    if asked and not there:
+        raise ScopeError(
+            f"Kafka {kafka} has no assignment interval",
+            where="scope",
+            do="take kafka=4.3.0 or newer, or leave out interval",
+        )

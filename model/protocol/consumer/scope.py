@@ -19,6 +19,7 @@ from groupcheck.model.protocol.bounds import (
     between,
     bound,
     check_faults,
+    check_interval,
     fault_counts,
     one_of,
 )
@@ -73,7 +74,7 @@ MENDED, AS_KAFKA = "mended", "as_kafka"
 OF_JAVA = ("auto_commit", "k16", "k23", "k25", "k28")
 
 
-def _finding(told: str) -> Any:
+def finding(told: str) -> Any:
     """A field for a point at which Kafka is weak. `told`: what Kafka does."""
     doc = f"`as_kafka`: {told} `mended`: it does not."
     return bound(MENDED, doc, one_of((MENDED, AS_KAFKA)))
@@ -157,58 +158,58 @@ class ConsumerScope:
         " --progress)? Otherwise each promise has to hold before that.",
         TRUTH,
     )
-    k1: str = _finding(
+    k1: str = finding(
         "a member reports what it had before an assignment that it is just taking, and a full"
         " heartbeat acknowledges a revocation that did not happen."
     )
-    k1_prime: str = _finding(
+    k1_prime: str = finding(
         "a full heartbeat that is under way does not say what the member takes meanwhile."
     )
-    k3: str = _finding(
+    k3: str = finding(
         "a static member whose answer to its join is lost is told that another one has its"
         " instance (111), and fails for good."
     )
-    k14: str = _finding("a leave whose append fails takes the timers of the member with it.")
-    k16: str = _finding(
+    k14: str = finding("a leave whose append fails takes the timers of the member with it.")
+    k16: str = finding(
         "an assignment that waits for the application is applied although the member was fenced."
     )
-    k17: str = _finding(
+    k17: str = finding(
         "a join that comes late, over a former connection, acknowledges what was revoked since."
     )
-    k18: str = _finding(
+    k18: str = finding(
         "a heartbeat that is no join and comes late, over a former connection, counts like any"
         " other, although its member no longer hears the answer."
     )
-    k19: str = _finding("an acknowledgement whose append fails stops the rebalance timer.")
-    k20: str = _finding("a revocation whose append fails starts the rebalance timer.")
-    k22: str = _finding(
+    k19: str = finding("an acknowledgement whose append fails stops the rebalance timer.")
+    k20: str = finding("a revocation whose append fails starts the rebalance timer.")
+    k22: str = finding(
         "a member that joins by names under an id or instance that has subscribed by a pattern"
         " keeps the pattern, and is given what it does not read."
     )
-    k23: str = _finding(
+    k23: str = finding(
         "the answer to a heartbeat that was sent before the poll timer ran out is followed."
     )
-    k24: str = _finding(
+    k24: str = finding(
         "where two assignors are named equally often, heartbeats that change nothing rebalance the"
         " group (Kafka 4.4)."
     )
-    k25: str = _finding(
+    k25: str = finding(
         "unsubscribe() returns when the member is fenced, although its callback has not run: it"
         " runs in a later poll, and ends the next subscription."
     )
-    k26: str = _finding(
+    k26: str = finding(
         "what a static member keeps while it is away counts as given at epoch 0, so a commit of"
         " its from before the last owner counts again (KIP-1251, Kafka 4.3)."
     )
-    k27: str = _finding(
+    k27: str = finding(
         "a commit with the epoch of its member's record counts, whether the member owns the"
         " partition or not."
     )
-    k28: str = _finding(
+    k28: str = finding(
         "a member that has left because its application did not poll in time, or that is fenced,"
         " commits without an epoch, which counts in a group that is empty."
     )
-    kafka_20641: str = _finding("a static member that leaves while it revokes stays UNREVOKED.")
+    kafka_20641: str = finding("a static member that leaves while it revokes stays UNREVOKED.")
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
         converter=fault_counts,
@@ -248,12 +249,7 @@ class ConsumerScope:
                     where="scope",
                     do="add java=True",
                 )
-        if self.interval and not self.release.interval:
-            raise ScopeError(
-                f"Kafka {self.kafka} has no assignment interval",
-                where="scope",
-                do="take kafka=4.3.0 or newer, or leave out interval",
-            )
+        check_interval(self.kafka, asked=self.interval, there=self.release.interval)
         plans = self.members ** (self.topics * self.partitions)
         if self.assignor in ("any", "sticky") and plans > MOST_OUTCOMES:
             raise ScopeError(

@@ -15,11 +15,11 @@ from groupcheck.model.protocol.codes import (
     UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.consumer.memory import Collect, Core, Phase, Seat, order
-from groupcheck.model.protocol.consumer.memory import without as left_consumer_group
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Tag, gone
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.migration.classic_member import ClassicMember
-from groupcheck.model.protocol.migration.classic_requests import Handled, done, downgraded
+from groupcheck.model.protocol.migration.classic_requests import Handled, done, left
+from groupcheck.model.protocol.migration.conversions import Expired
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 ROUNDS = (Phase.PREPARING, Phase.FIRST)
@@ -39,6 +39,11 @@ def without(core: Core, seat: Seat) -> Core:
         held=core.held & ~seat.claims,
         phase=Phase.FIRST if core.phase == Phase.FIRST else Phase.PREPARING,
     )
+
+
+def group_without(core: Core, seat: Seat, scope: MigrationScope) -> Core:
+    """A group of either kind after a member was removed."""
+    return without(core, seat) if core.phase is not None else left(core, seat, scope)
 
 
 @urgent(
@@ -126,9 +131,6 @@ def leave_classic_group(core: Core, seat: Seat | None, link: Link) -> Iterator[H
         yield "left", without(core, seat), None, gone(done(link))
 
 
-Expired = tuple[Core, Seat | None, Link, Budget]
-
-
 @rule(when=lambda budget: budget.allows("session_timeout"))
 def classic_session_timeout(
     core: Core, seat: Seat | None, link: Link, budget: Budget
@@ -155,11 +157,7 @@ def ghost_leaves(
     for ghost in sorted(set(ghosts), key=repr):
         rest = list(ghosts)
         rest.remove(ghost)
-        if core.phase is not None:
-            yield without(core, ghost), order(rest)
-        else:
-            core_after = left_consumer_group(core, ghost, settles=scope.release.settles_empty)
-            yield downgraded(core_after, Phase.PREPARING, scope), order(rest)
+        yield group_without(core, ghost, scope), order(rest)
 
 
 HANDLERS = (join_classic_group, ask_classic_group, leave_classic_group)

@@ -52,6 +52,12 @@ def downgraded(core: Core, phase: Phase, scope: MigrationScope) -> Core:
     return evolve(core, errand=Convert(phase))
 
 
+def left(core: Core, seat: Seat, scope: MigrationScope) -> Core:
+    """A consumer group after a member was removed, which may make a classic group of it."""
+    after = without(core, seat, settles=scope.release.settles_empty)
+    return downgraded(after, Phase.PREPARING, scope)
+
+
 def behind(core: Core, seat: Seat, scope: MigrationScope) -> bool:
     """Is there another target than the member has, or will there be one?"""
     by_target = scope.release.tells_of_targets and scope.k15 == AS_KAFKA
@@ -182,8 +188,7 @@ def leave_group(
     if seat is None:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
     else:
-        core = without(core, seat, settles=scope.release.settles_empty)
-        yield "left", downgraded(core, Phase.PREPARING, scope), None, gone(done(link))
+        yield "left", left(core, seat, scope), None, gone(done(link))
 
 
 CLASSIC_RULES = (join_group, sync_group, classic_heartbeat, leave_group)

@@ -25,12 +25,11 @@ from groupcheck.model.protocol.consumer.memory import (
     Timer,
     Walk,
     order,
-    without,
 )
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Tag, gone
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.migration.classic_requests import Handled, done, downgraded
+from groupcheck.model.protocol.migration.classic_requests import Handled, done, downgraded, left
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 Values = dict[str, Any]
@@ -256,7 +255,7 @@ def join_timeout(
 ) -> Iterator[Expired]:
     """A classic member has been told to join again, and does not."""
     if core.phase is None and seat is not None and seat.join:
-        yield *_expired(core, seat, scope), gone(link), budget.spend("join_timeout")
+        yield left(core, seat, scope), None, gone(link), budget.spend("join_timeout")
 
 
 @rule(when=lambda budget: budget.allows("sync_timeout"))
@@ -265,9 +264,4 @@ def sync_timeout(
 ) -> Iterator[Expired]:
     """A classic member has joined, and sends no SyncGroup."""
     if core.phase is None and seat is not None and seat.sync:
-        yield *_expired(core, seat, scope), gone(link), budget.spend("sync_timeout")
-
-
-def _expired(core: Core, seat: Seat, scope: MigrationScope) -> tuple[Core, None]:
-    core = without(core, seat, settles=scope.release.settles_empty)
-    return downgraded(core, Phase.PREPARING, scope), None
+        yield left(core, seat, scope), None, gone(link), budget.spend("sync_timeout")

@@ -14,12 +14,10 @@ import attrs
 
 from groupcheck.model.engine import Fairness, ScopeError, Spec, rule, weak
 from groupcheck.model.protocol.consumer.client import Member
-from groupcheck.model.protocol.consumer.memory import Core, Phase, Seat
-from groupcheck.model.protocol.consumer.memory import without as left_consumer_group
+from groupcheck.model.protocol.consumer.memory import Core, Seat
 from groupcheck.model.protocol.consumer.messages import Link, gone
-from groupcheck.model.protocol.migration.classic_group import without
+from groupcheck.model.protocol.migration.classic_group import group_without
 from groupcheck.model.protocol.migration.classic_member import Process
-from groupcheck.model.protocol.migration.classic_requests import downgraded
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 FAIR: tuple[Fairness, ...] = (
@@ -40,13 +38,8 @@ def session_over(
     core: Core, seat: Seat | None, client: Process, link: Link, scope: MigrationScope
 ) -> Iterator[tuple[Core, None, Process, Link]]:
     """The session of a process ends that does not come back."""
-    if seat is None:
-        return
-    if core.phase is not None:
-        yield without(core, seat), None, client, gone(link)
-    else:
-        left = left_consumer_group(core, seat, settles=scope.release.settles_empty)
-        yield downgraded(left, Phase.PREPARING, scope), None, client, gone(link)
+    if seat is not None:
+        yield group_without(core, seat, scope), None, client, gone(link)
 
 
 def progress(spec: Spec) -> Spec:

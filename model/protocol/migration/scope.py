@@ -9,7 +9,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import ScopeError
 from groupcheck.model.protocol.bounds import TRUTH, bound, one_of
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA, FAULTS, MENDED, ConsumerScope
+from groupcheck.model.protocol.consumer.scope import FAULTS, ConsumerScope, finding
 
 # group.consumer.migration.policy: what may become what.
 POLICIES: Mapping[str, tuple[bool, bool]] = {
@@ -45,11 +45,6 @@ ABSENT: Mapping[str, Any] = {
 }
 
 
-def _finding(told: str) -> Any:
-    """A field for a point at which Kafka is weak. `told`: what Kafka does."""
-    return bound(MENDED, f"`as_kafka`: {told} `mended`: it does not.", one_of((MENDED, AS_KAFKA)))
-
-
 @frozen
 class MigrationScope(ConsumerScope):
     """The bounds of a run, and the readings."""
@@ -75,28 +70,28 @@ class MigrationScope(ConsumerScope):
     cooperative: bool = bound(
         False, "Do classic members rebalance cooperatively? Otherwise eagerly.", TRUTH
     )
-    k13: str = _finding(
+    k13: str = finding(
         "the first heartbeat of a consumer member to a classic group that has not finished its"
         " first round is answered with UNKNOWN_SERVER_ERROR, and the member fails for good."
     )
-    k15: str = _finding(
+    k15: str = finding(
         "(4.3.0 and newer) a classic member in a group that is ahead of its target is not told to"
         " join again, so classic members alone never get another target."
     )
-    k21: str = _finding(
+    k21: str = finding(
         "after a fail-over a classic member has the session timeout of consumer groups, not its"
         " own."
     )
-    k29: str = _finding(
+    k29: str = finding(
         "a static member that makes a classic group of the group, in which all else are classic"
         " members, gets at once what others have not given up."
     )
 
-    k30: str = _finding(
+    k30: str = finding(
         "what a member of a classic group has not revoked yet, although the last plan takes it"
         " away, is free once the group is upgraded."
     )
-    k31: str = _finding(
+    k31: str = finding(
         "a classic member that was removed from a consumer group joins it again under its former"
         " id, and does not hear that its partitions are lost."
     )

@@ -15,6 +15,7 @@ from groupcheck.model.protocol.bounds import (
     between,
     bound,
     check_faults,
+    check_interval,
     fault_counts,
     one_of,
 )
@@ -101,12 +102,7 @@ class ShareScope:
 
     def __attrs_post_init__(self) -> None:
         check_faults(self.faults, self.any_faults, FAULTS, self.LACKS)
-        if self.interval and not self.release.interval:
-            raise ScopeError(
-                f"Kafka {self.kafka} has no assignment interval",
-                where="scope",
-                do="take kafka=4.3.0 or newer, or leave out interval",
-            )
+        check_interval(self.kafka, asked=self.interval, there=self.release.interval)
         plans = ((1 << self.members) - 1) ** (self.topics * self.partitions)
         if plans > MOST_OUTCOMES:
             raise ScopeError(
