@@ -117,13 +117,12 @@ def as_found(
         for template in (sign.decide, sign.text or cause.text, sign.action or cause.action)
     ]
     decide, text, action = words
-    settings = {
-        in_protocol(shown_there, name): in_protocol(
-            shown_there, with_default(name, wanted, clients)
-        )
-        for name, wanted in cause.settings.items()
-        if exists_in(name, evidence.libraries.keys(), shown_there)
-    }
+    settings = {}
+    for classic, wanted in cause.settings.items():
+        if exists_in(classic, evidence.libraries.keys(), shown_there):
+            name = in_protocol(shown_there, classic)
+            owners = clients if name == classic else {BROKER}
+            settings[name] = in_protocol(shown_there, with_default(name, wanted, owners))
     if sign.confidence == "possible" and not sign.text:
         text = may_be(cause, decide)
     quoted: list[Statement] = []
