@@ -28,12 +28,19 @@ class Bound:
 
 def bounded(limits: Limits, bounds: Sequence[Bound] | None = None, slots: int = 1) -> Limits:
     """The limits, with one of memory where there is none: four fifths of what is left, divided by
-    the checks that run at once.
+    the checks that run at once. A limit that somebody asked for gives way to what `ulimit` leaves
+    alone: a process at the edge of its address space does not fail, it crawls from one small gap
+    of its heap to the next, for minutes. `bounds`: what bounds this process, in place of a look.
     """
-    if limits.memory is not None:
+    is_asked = limits.memory is not None
+    if bounds is None:
+        bounds = own_limits() if is_asked else bounds_here()
+    least = min(bounds, key=lambda bound: bound.left, default=None)
+    if least is None:
         return limits
-    least = min(bounds_here() if bounds is None else bounds, key=lambda bound: bound.left)
     most = resident_bytes() + int(least.left * SHARE / slots)
+    if limits.memory is not None and limits.memory <= most:
+        return limits
     share = "four fifths" if slots == 1 else f"a share (of {slots}) of four fifths"
     return attrs.evolve(limits, memory=most, memory_of=f"{share} of what {least.whose} had left")
 

@@ -122,7 +122,15 @@ def test_the_least_that_is_left_is_shared_by_the_checks_that_run_at_once(monkeyp
 
 
 def test_a_limit_that_the_user_gave_stays():
-    assert bounded(Limits(memory=5), [Bound(GIB, "its cgroup")]) == Limits(memory=5)
+    assert bounded(Limits(memory=5), [Bound(GIB, "address space")]) == Limits(memory=5)
+    assert bounded(Limits(memory=5), []) == Limits(memory=5)
+
+
+def test_a_limit_above_what_the_address_space_has_left_gives_way_to_it(monkeypatch):
+    monkeypatch.setattr(free_memory, "resident_bytes", lambda: GIB)
+    assert bounded(Limits(memory=9 * GIB), [Bound(5 * GIB, "address space")]) == Limits(
+        memory=5 * GIB, memory_of="four fifths of what address space had left"
+    )
 
 
 def test_a_limit_on_the_address_space_counts():

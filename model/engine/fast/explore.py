@@ -48,7 +48,14 @@ from groupcheck.model.engine.reference import (
     violation,
     with_progress,
 )
-from groupcheck.model.engine.resident import Spare, no_room, ran_out, reached, resident_bytes
+from groupcheck.model.engine.resident import (
+    Spare,
+    keep_off_edge,
+    no_room,
+    ran_out,
+    reached,
+    resident_bytes,
+)
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import Symmetry, must_be_usable
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Reached, Verdict, Violation
@@ -124,8 +131,10 @@ class Run:
 
     def limit(self, filling: bool = False) -> str:
         """The limit that was reached, or "". The limit of states is not checked while rows are
-        filled, so that new states are still examined.
+        filled, so that new states are still examined. Raises `MemoryError` before address space
+        ends.
         """
+        keep_off_edge()
         s, limits = self.search, self.limits
         level = s.findings.depth + 1
         if self.interrupted:

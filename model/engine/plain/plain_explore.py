@@ -21,7 +21,14 @@ from groupcheck.model.engine.reference import (
     violation,
     with_progress,
 )
-from groupcheck.model.engine.resident import Spare, no_room, ran_out, reached, resident_bytes
+from groupcheck.model.engine.resident import (
+    Spare,
+    keep_off_edge,
+    no_room,
+    ran_out,
+    reached,
+    resident_bytes,
+)
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import (
     NO_SYMMETRY,
@@ -97,7 +104,10 @@ class PlainRun:
         return bool(self.reason) or self.is_left
 
     def _look(self, end: int) -> None:
-        """Looks at limits, and at whether another search takes over."""
+        """Looks at limits, and at whether another search takes over. Raises `MemoryError` before
+        address space ends.
+        """
+        keep_off_edge()
         s, limits = self.search, self.limits
         level = s.findings.depth + 1
         self.reason = limits.reached(len(s.states), self.seconds, level)
