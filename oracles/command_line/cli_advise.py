@@ -21,7 +21,10 @@ from groupcheck.oracles.command_line.option_types import (
 )
 
 COSTS = ("stopped", "paused", "moved")  # as in `simulate.uses.advice`; a test compares them
-PROTOCOLS = ("eager", "cooperative", "eager-static", "cooperative-static")  # likewise
+PROTOCOLS = (  # likewise
+    *("eager", "cooperative", "eager-static", "cooperative-static"),
+    *("consumer", "consumer-static"),
+)
 RATE = Number(min=0, max=10_000)
 
 
@@ -128,9 +131,9 @@ RATE = Number(min=0, max=10_000)
 @click.option(
     "--now",
     type=click.Choice(PROTOCOLS),
-    help="The protocol that the group has now; its timeouts by --set, as in"
-    " session_timeout_ms=20000. What you have now is then one of the alternatives. Default, with a"
-    " timeout: eager.",
+    help="The protocol that the group has now (`consumer`: KIP-848, with --kafka); its timeouts by"
+    " --set, as in session_timeout_ms=20000. What you have now is then one of the alternatives."
+    " Default, with a timeout: eager.",
 )
 @click.option(
     "--by",

@@ -173,7 +173,8 @@ def sentences(advice: Advice) -> Iterator[str]:
             )
     yield from _short_session(advice)
     if mine.alternative.variant in OF_CONSUMER and advice.described.kafka is not None:
-        yield from needs(advice.described.kafka)
+        has_it = now is not None and now.alternative.variant in OF_CONSUMER
+        yield from needs(advice.described.kafka, has_it)
     yield from (_threshold(advice, t) for t in advice.thresholds)
     yield from advice.notes
 
@@ -181,9 +182,12 @@ def sentences(advice: Advice) -> Iterator[str]:
 def _short_session(advice: Advice) -> Iterator[str]:
     """The assumptions behind a session shorter than Kafka's default, if nobody has described it."""
     group, mine = advice.described, advice.recommended.alternative
+    name = "session.timeout.ms"
+    if mine.variant in OF_CONSUMER:
+        name = f"group.consumer.{name}"
     if mine.session_timeout_ms < DEFAULT_SESSION_MS and not group.disturbed:
         yield (
-            f"session.timeout.ms={mine.session_timeout_ms:.0f} is shorter than Kafka's default of"
+            f"{name}={mine.session_timeout_ms:.0f} is shorter than Kafka's default of"
             " 45 s, which is there because members that work lose the coordinator for a while"
             f" (KIP-735). It rests on these assumptions: {_outages(advice)} a week"
             " (--outages-per-week, --outage), no loss and no pauses of processes (--set loss=SHARE,"

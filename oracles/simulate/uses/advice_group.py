@@ -20,12 +20,17 @@ CONSUMER, CONSUMER_STATIC = "consumer", "consumer+static"
 OF_CONSUMER = (CONSUMER, CONSUMER_STATIC)
 STATIC = ("static_membership", "cooperative_static", CONSUMER_STATIC)
 COOPERATIVE = ("cooperative", "cooperative_static")
-# What the option --now calls a protocol -> its variant.
-PROTOCOLS: Mapping[str, str] = {
+# What the option --now calls a classic protocol, and any protocol -> its variant.
+CLASSIC: Mapping[str, str] = {
     "eager": "classic",
     "cooperative": "cooperative",
     "eager-static": "static_membership",
     "cooperative-static": "cooperative_static",
+}
+PROTOCOLS: Mapping[str, str] = {
+    **CLASSIC,
+    "consumer": CONSUMER,
+    "consumer-static": CONSUMER_STATIC,
 }
 # Kafka 4.3.0: ConsumerConfig; group.min.session.timeout.ms and group.max.session.timeout.ms.
 DEFAULT_SESSION_MS, DEFAULT_POLL_MS, DEFAULT_HEARTBEAT_MS = 45_000.0, 300_000.0, 3_000.0
@@ -249,7 +254,31 @@ def given(
     if protocol is None and not set(TIMEOUTS) & set(settings):
         return found, None
     variant = PROTOCOLS[protocol or "eager"]
+    if variant in OF_CONSUMER:
+        return found, _consumer_now(variant, settings, found, rules is not None)
     return found, Alternative(variant, *(getattr(found, name) for name in TIMEOUTS))
+
+
+def _consumer_now(
+    variant: str, settings: Mapping[str, str], found: Assumptions, is_possible: bool
+) -> Alternative:
+    """What a group of KIP-848 has now: its session and its heartbeats are the broker's."""
+    if not is_possible:
+        raise UserError(
+            "a group of KIP-848 has brokers of Kafka 4.0 or newer",
+            where="--now",
+            do="add --kafka VERSION, as in --kafka 4.3.1",
+        )
+    of_broker = dict(zip(("heartbeat_interval_ms", "session_timeout_ms"), OF_BROKER))
+    for name in settings:
+        if name in of_broker:
+            raise UserError(
+                f"{name} is a setting of classic members; under KIP-848 the broker has it",
+                where="--set",
+                do=f"set {of_broker[name]}",
+            )
+    beat, session = (getattr(found, name) for name in OF_BROKER)
+    return Alternative(variant, session, beat, found.max_poll_interval_ms)
 
 
 def alternatives(described: Described) -> tuple[list[Alternative], tuple[str, ...]]:
@@ -260,7 +289,7 @@ def alternatives(described: Described) -> tuple[list[Alternative], tuple[str, ..
     sessions, polls = _sessions(described, notes), _polls(described, notes)
     found = [
         Alternative(variant, session, DEFAULT_HEARTBEAT_MS, poll)
-        for variant in PROTOCOLS.values()
+        for variant in CLASSIC.values()
         for session in sorted(sessions)
         for poll in sorted(polls)
     ]

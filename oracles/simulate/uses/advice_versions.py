@@ -58,13 +58,17 @@ def bugs(version: str, profile: Callable[[str], Any]) -> list[tuple[str, str]]:
     return sorted(found, key=lambda one: (parsed(one[1]), one[0]))
 
 
-def needs(version: str) -> Iterator[str]:
-    """What somebody has to know who takes KIP-848 with brokers of this version."""
-    yield (
-        "group.protocol=consumer needs brokers of Kafka 4.0 or newer and clients that have it (Java"
-        " 4.0, librdkafka 2.12). Its session timeout and its heartbeat interval are the broker's:"
-        " group.consumer.session.timeout.ms and group.consumer.heartbeat.interval.ms."
-    )
+NEEDS = (
+    "group.protocol=consumer needs brokers of Kafka 4.0 or newer and clients that have it (Java"
+    " 4.0, librdkafka 2.12). Its session timeout and its heartbeat interval are the broker's:"
+    " group.consumer.session.timeout.ms and group.consumer.heartbeat.interval.ms."
+)
+
+
+def needs(version: str, has_it: bool = False) -> Iterator[str]:
+    """What somebody has to know who takes KIP-848 with brokers of this version, or has it now."""
+    if not has_it:
+        yield NEEDS
     known = nearest(version)
     by = "" if parsed(known) == parsed(version) else f" (by the rules of {known}, the nearest one)"
     for who, profile in (("Kafka", RELEASES.__getitem__), ("Java's consumer of", java_release)):

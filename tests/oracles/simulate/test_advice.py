@@ -20,6 +20,7 @@ from groupcheck.oracles.simulate.uses import (
     advice_document,
     advice_group,
     advice_page,
+    advice_versions,
     advice_week,
 )
 from groupcheck.oracles.simulate.uses.advice import COSTS, Advice, advised, expected_seconds
@@ -119,7 +120,7 @@ def test_a_hang_asks_for_a_shorter_poll_interval_if_messages_are_quick(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """For one protocol, with a heartbeat in nine seconds: a hang is an hour of heartbeats."""
-    monkeypatch.setattr(advice_group, "PROTOCOLS", {"eager": "classic"})
+    monkeypatch.setattr(advice_group, "CLASSIC", {"eager": "classic"})
     monkeypatch.setattr(advice_group, "DEFAULT_HEARTBEAT_MS", 9_000.0)
     week = only(hangs=OFTEN)
     found = advice(slow_ms=20_000.0, week=week, replications=2)
@@ -277,6 +278,18 @@ def test_what_the_group_has_now_is_one_of_the_alternatives_and_compared() -> Non
     assert [a["now"] for a in told["alternatives"]].count(True) == 1
     assert any("session 20 s, heartbeat 2 s *" in row[0] for row in rows(found))
     assert advice_document.events_table(found)[0][-1] == "now, week"
+
+
+def test_a_group_of_kip_848_that_there_is_now_needs_its_brokers_and_has_their_timeouts() -> None:
+    of_broker = {"group.consumer.session.timeout.ms": "60s", "max_poll_interval_ms": "120000"}
+    _, now = given(of_broker, "consumer-static", "4.3.1")
+    assert now == Alternative("consumer+static", 60_000, 5_000, 120_000)
+    for kafka in (None, "3.9.0"):
+        with pytest.raises(UserError, match="brokers of Kafka 4.0 or newer"):
+            given({}, "consumer", kafka)
+    with pytest.raises(UserError, match="set consumer_session_timeout_ms"):
+        given({"session_timeout_ms": "9000"}, "consumer", "4.3.1")
+    assert not any("needs brokers" in told for told in advice_versions.needs("4.3.1", has_it=True))
 
 
 def rows(found: Advice) -> list[tuple[str, ...]]:
