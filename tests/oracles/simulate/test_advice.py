@@ -285,7 +285,7 @@ def test_a_group_of_kip_848_that_there_is_now_needs_its_brokers_and_has_their_ti
     _, now = given(of_broker, "consumer-static", "4.3.1")
     assert now == Alternative("consumer+static", 60_000, 5_000, 120_000)
     for kafka in (None, "3.9.0"):
-        with pytest.raises(UserError, match="brokers of Kafka 4.0 or newer"):
+        with pytest.raises(UserError, match=r"brokers of Kafka 4\.0 or newer"):
             given({}, "consumer", kafka)
     with pytest.raises(UserError, match="set consumer_session_timeout_ms"):
         given({"session_timeout_ms": "9000"}, "consumer", "4.3.1")
