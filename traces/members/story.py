@@ -143,6 +143,8 @@ class MemberStory:
     earlier: str = ""
     # Several members write under this name, so what it owned is not told.
     shared: bool = False
+    # Another process of its log has the same name.
+    twin: bool = False
     # Its lines go back in time: they are of several processes, or out of order.
     goes_back: bool = False
     # It speaks KIP-848.
@@ -176,7 +178,10 @@ class MemberStory:
         """The most telling name: of the instance, the client, the id, or the log."""
         by_id = client_of(self.member) or self.member
         log = self.log.rpartition("/")[2]
-        return self.instance or self.client or by_id or self.process or log or "the client"
+        named = self.instance or self.client or by_id
+        if named and self.twin and self.process:
+            return f"{named} ({self.process})"
+        return named or self.process or log or "the client"
 
     @property
     def commits(self) -> int:
