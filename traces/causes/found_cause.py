@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
@@ -104,6 +104,7 @@ def as_found(
         "group": evidence.group,
         "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
         "libraries": {s.library for s in shown},
+        "instance": _only({s.instance for s in shown if s.instance}),
         "static": _static(shown, evidence),
         "n": len(shown),
         "since": "" if since is None else show_time(since),
@@ -168,6 +169,11 @@ def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[s
         if said.kind not in out or not ends or said.line <= ends[-1].line:
             out[said.kind] = {k: _short(v) for k, v in said.fields.items()}
     return out
+
+
+def _only(names: Set[str]) -> str:
+    """The name, if there is no other one."""
+    return next(iter(names)) if len(names) == 1 else ""
 
 
 def _static(shown: Iterable[Statement], evidence: GroupEvidence) -> bool:
