@@ -109,7 +109,7 @@ def _answer(
     few = untold and len(evidence.times) <= FEW_STEPS
     if blind or (few and evidence.tallies):
         sound = not diagnosis.restless and trouble().keys().isdisjoint(evidence.tallies)
-        facts += steps_told(evidence.all(), sound, knowledge.steps)
+        facts += steps_told(evidence.all(), sound, knowledge.steps, evidence.shared)
     return Answer(
         name,
         health,

@@ -27,7 +27,8 @@ def followed_sentence(found: GroupMembers) -> str:
     )
     if found.shared:
         names = ", ".join(found.shared[:SHOWN])
-        return f"{whole}; several processes write as {names}, so nothing more is claimed of them"
+        some = f"{plural(found.steps, 'line')} of clients are steps of the model's member"
+        return f"{some}; several members write as {names}, so nothing more is claimed of them"
     if found.gaps:
         gaps, first = plural(len(found.gaps), "line"), found.gaps[0].line
         return f"{whole}; before {gaps} others are missing (line {first})"

@@ -65,3 +65,37 @@ def test_what_was_overcome_is_told_so_everywhere(tmp_path: Path) -> None:
 def test_the_last_join_is_the_last_one(tmp_path: Path) -> None:
     words = str(replayed(tmp_path, REFUSED))
     assert "its last JoinGroup at 10:00:00.400 has no answer" in words
+
+
+GIVEN = """\
+10:00:00,100 INFO [Consumer clientId=c-1, groupId=g] Successfully joined group with generation Generation{{generationId={n}, memberId='c-1-aa', protocol='range'}}
+10:00:00,200 INFO [Consumer clientId=c-1, groupId=g] Adding newly assigned partitions: orders-0
+{more}
+"""  # noqa: E501
+RESET = (
+    "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Resetting offset for partition orders-0"
+    " to position FetchPosition{offset=0, offsetEpoch=Optional.empty}"
+)
+MISSING = (
+    "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Found no committed offset for partition"
+    " orders-0"
+)
+FENCED = "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] The member is fenced: {}"
+
+
+@pytest.mark.parametrize(
+    ("generation", "more", "health"),
+    [
+        (2, RESET, "calm"),
+        (46, "", "calm"),
+        (46, RESET, "unknown"),
+        (46, MISSING, "unknown"),
+        (2, FENCED.format("ERROR_OF_TOMORROW"), "unknown"),
+        (2, FENCED.format("no").replace("is fenced", "is not fenced"), "calm"),
+    ],
+)
+def test_a_group_that_may_have_lost_something_is_not_called_calm(
+    tmp_path: Path, generation: int, more: str, health: str
+) -> None:
+    (answer,) = replayed(tmp_path, GIVEN.format(n=generation, more=more)).answers
+    assert answer.health == health, answer.reason

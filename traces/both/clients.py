@@ -54,12 +54,14 @@ class Client:
     # The generation that it joined last; None if it may have left it since.
     generation: int | None = None
     member: str = ""
-    # The ids that it had before: one that comes back shows a second process of the same name.
+    # The ids that it had before: one that comes back shows a second process of the same name, and
+    # so does another one in the same generation, unless the member is static.
     former: set[str] = Factory(set)
     shared: bool = False
 
-    def joins(self, generation: int, member: str) -> None:
-        self.shared = self.shared or member in self.former
+    def joins(self, generation: int, member: str, static: bool) -> None:
+        second = self.member not in ("", member) and generation == self.generation and not static
+        self.shared = self.shared or member in self.former or second
         if self.member and self.member != member:
             self.former.add(self.member)
         self.generation, self.member = generation, member
@@ -140,7 +142,7 @@ class Claims:
             self.dynamic.add(said.member)
             self._client(said).generation = None
         elif said.kind in ("joined", "synced") and said.member and isinstance(generation, int):
-            self._client(said).joins(generation, said.member)
+            self._client(said).joins(generation, said.member, bool(said.instance))
             leader = str(said.fields.get("leader", ""))
             return Claim(What.IN, said, said.member, generation, leader)
         elif said.kind == "leading" and isinstance(generation, int):

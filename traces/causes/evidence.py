@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from attrs import Factory, define, evolve, field
 
@@ -24,6 +24,13 @@ from groupcheck.traces.members.members import GroupMembers, Members
 
 MOST_GROUPS = 10_000
 NO_GROUP = ""
+OF_STEPS = {"changed", "went_back", "stands_still"}
+OF_ONE_MEMBER = {
+    "callback_held", "callback_slow", "commit_in_round", "heartbeat_gap", "heartbeat_starved",
+    "join_loop", "poll_never_returned", "poll_returned", "rejoin_late", "revoked_again",
+    "round_missed",
+}  # fmt: skip
+"""Facts of these sorts and kinds compare one line of a member with the next."""
 
 
 @define
@@ -121,6 +128,9 @@ class Evidence:
             )
             group.versions = self.versions
             facts = (*derive(group, self.rules), *_of_members(group.followed), *by_broker.facts)
+            if shared := group.shared:
+                group.leave_out(lambda said: self._of_one(said, shared))
+                facts = tuple(f for f in facts if not self._of_one(f, shared))
             for said in facts:
                 group.add(said)
         named = {g.group: g for g in groups if g.group}
@@ -130,6 +140,14 @@ class Evidence:
             if said.group in named:
                 named[said.group].add(said)
         return groups
+
+    def _of_one(self, said: Statement, shared: Set[str]) -> bool:
+        """Does the fact follow from lines of one member that are those of several?"""
+        rule = self.rules.get(said.kind)
+        steps = said.kind in OF_ONE_MEMBER or (
+            rule is not None and rule.per == "process" and rule.sort in OF_STEPS
+        )
+        return steps and (said.subject in shared or said.who in shared)
 
     def _of_groups(self) -> list[GroupEvidence]:
         named = [g for g in self.groups.values() if g.group]

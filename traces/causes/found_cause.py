@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +24,7 @@ from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import MOST_MS, Statement, settings_of
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.facts.defaults import by_default, with_default
+from groupcheck.traces.facts.steps import ONE_OF
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import some_of
 
@@ -86,6 +87,8 @@ def as_found(
 ) -> FoundCause:
     """The cause with its words, as these statements show it."""
     who = _writers(shown)
+    shared = evidence.shared
+    named = [f"{ONE_OF}{name}" if name in shared else name for name in who]
     times = [s.time for s in shown if s.time is not None]
     since, until = min(times, default=None), max(times, default=None)
     fields: dict[str, Any] = {}
@@ -96,11 +99,12 @@ def as_found(
     values = {
         **printed,
         **fields,
-        "who": some_of(who, NAMED) or "a member",
-        "names": who,
+        "who": some_of(named, NAMED) or "a member",
+        "names": named,
         "group": evidence.group,
         "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
         "libraries": {s.library for s in shown},
+        "instance": _only({s.instance for s in shown if s.instance}),
         "static": _static(shown, evidence),
         "n": len(shown),
         "since": "" if since is None else show_time(since),
@@ -165,6 +169,11 @@ def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[s
         if said.kind not in out or not ends or said.line <= ends[-1].line:
             out[said.kind] = {k: _short(v) for k, v in said.fields.items()}
     return out
+
+
+def _only(names: Set[str]) -> str:
+    """The name, if there is no other one."""
+    return next(iter(names)) if len(names) == 1 else ""
 
 
 def _static(shown: Iterable[Statement], evidence: GroupEvidence) -> bool:
@@ -247,4 +256,4 @@ def _written(template: str, values: Mapping[str, Any]) -> str:
         text = " ".join(compiled_template(template).render(values).split())
     except Exception as e:
         raise UserError(f"the text of a cause cannot be written: {e}", where=template) from None
-    return "A" + text[1:] if text.startswith("a member") else text
+    return text[:1].upper() + text[1:] if text.startswith(("a member", ONE_OF)) else text

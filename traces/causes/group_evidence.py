@@ -102,6 +102,20 @@ class GroupEvidence:
         if said.library:
             self.libraries[said.library] += 1
 
+    def leave_out(self, wrong: Callable[[Statement], bool]) -> None:
+        """Takes the statements out that are wrong."""
+        self._nameless = self._each = self._contexts = self._times = None
+        for kind, tally in [*self.tallies.items()]:
+            kept = [said for said in tally.statements() if not wrong(said)]
+            gone = len(tally.first) + len(tally.last) - len(kept)
+            if gone == 0:
+                continue
+            del self.tallies[kind]
+            if kept:
+                first, last = kept[:STATEMENTS_KEPT], kept[STATEMENTS_KEPT:]
+                rest = deque(last, maxlen=STATEMENTS_KEPT)
+                self.tallies[kind] = StatementTally(tally.count - gone, first, rest)
+
     def leave_out_undated(self, dated: Set[str]) -> None:
         """Of these logs, which print dates, times without one are left out: they stand before the
         first date, and are no time of that clock.
@@ -140,6 +154,11 @@ class GroupEvidence:
         """The statements of these kinds that were kept, in order; all kinds if none is given."""
         tallies = [t for kind, t in self.tallies.items() if not some or kind in some]
         return sorted((s for t in tallies for s in t.statements()), key=lambda s: s.line)
+
+    @property
+    def shared(self) -> Set[str]:
+        """The names under which several members write whose lines cannot be told apart."""
+        return {m.name for m in self.story.members if m.shared}
 
     @property
     def times(self) -> list[int]:

@@ -242,7 +242,7 @@ class ClientLog:
                     yield from self._line(before, line + joint + rest, text + joint + tail)
                     return
         self._note_strange(before, text)
-        if _ERROR_LEVEL.search(text):
+        if _ERROR_LEVEL.search(text) or _GRAVE.search(text):
             about = self._of_task(text, names(text))
             yield Statement(
                 kind=UNREAD_ERROR,
@@ -333,6 +333,9 @@ _ERROR_LEVEL = re.compile(
     r"\b(?:ERROR|FATAL|SEVERE|CRITICAL)\b|%[0-3]\|\d{9}"
     r"|\blevel\"?[=:] ?\"?(?:error|fatal)\b|\[error\]"
 )
+
+_GRAVE = re.compile(r"(?<!\bnot )\b(?:[Ff]enced|FENCED|[Ee]victed|[Ee]xpelled|[Kk]icked out)\b")
+"""Whatever its level is, such a line says that a member lost its place."""
 
 
 @by_shape

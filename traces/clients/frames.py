@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import Factory, define, evolve
 
-from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.statement import NUMBERED, Statement
 from groupcheck.traces.lines.marks import plain_typography, without_bold, without_html
 from groupcheck.traces.lines.shapes import by_shape, shape_of
 from groupcheck.traces.lines.timestamps import from_number, parse_time
@@ -28,6 +28,10 @@ _PROCESS = re.compile(
     r")"
 )
 _LEVELS = {"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "SEVERE"}
+_PID = re.compile(
+    r"\b(?:TRACE|DEBUG|INFO|WARN|ERROR)\s{1,3}(?P<spring>\d{1,9}) ?--- ?\["  # Spring Boot
+    r"|\"(?:pid|process\.pid)\"\s?:\s?\"?(?P<json>\d{1,9})\b"  # pino, bunyan, structured layouts
+)
 
 
 def plain(line: str) -> str:
@@ -41,14 +45,17 @@ def plain(line: str) -> str:
 
 
 def process_of(line: str) -> str:
-    """The service, pod or process that a prefix of docker compose, kubectl, stern or syslog names;
-    empty if there is none.
+    """The service, pod or process that a prefix of docker compose, kubectl, stern or syslog names,
+    or else the number of the process that a layout prints; empty if there is none.
     """
     if line[:1] == "[" and not line.startswith("[pod/"):
         return ""  # most lines of brokers begin with a time in brackets
     found = _PROCESS.match(line)
     name = next(filter(None, found.groups()), "") if found else ""
-    return "" if name.upper() in _LEVELS else name
+    if name and name.upper() not in _LEVELS:
+        return name
+    number = _PID.search(line) if " ---" in line or 'pid"' in line else None
+    return f"{NUMBERED}{number[1] or number[2]}" if number else ""
 
 
 _CONTINUES = re.compile(

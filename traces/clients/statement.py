@@ -7,6 +7,8 @@ from typing import Any
 
 from attrs import Factory, evolve, frozen
 
+NUMBERED = "process "
+
 
 @frozen(kw_only=True)
 class Statement:
@@ -24,7 +26,8 @@ class Statement:
     library: str = ""
     # The log that has the line; empty if there is only one.
     log: str = ""
-    # The process or container that wrote it, where a prefix names one.
+    # The process or container that wrote it, where a prefix names one; or `NUMBERED` and the number
+    # of the process.
     process: str = ""
     # Names in the line; empty if it does not show them.
     group: str = ""
@@ -40,8 +43,11 @@ class Statement:
 
     @property
     def who(self) -> str:
-        """The most telling name of the one that wrote it; empty if the line shows none."""
-        return self.instance or self.client or self.member or self.process
+        """The most telling name of the one that wrote it; empty if the line shows none. The number
+        of a process tells two of one name apart, and is no name.
+        """
+        named = "" if self.process.startswith(NUMBERED) else self.process
+        return self.instance or self.client or self.member or named
 
 
 _SETTING = "setting_"

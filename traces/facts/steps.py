@@ -23,6 +23,8 @@ STEPS_TOLD, FIRST_TOLD = 7, 4
 """So many are told, and so many of the first where there are more."""
 JITTER_MS, HALF_DAY_MS = 1_000, 43_200_000
 """Threads write that much out of order; a time of day that goes back by more is of the next day."""
+ONE_OF = "one of the members called "
+"""A name that several members have whose lines cannot be told apart."""
 NO_TROUBLE = "None of these steps is an error"
 _STATES = {"described", "owns", "state_empty"}
 """A table shows a moment, no steps."""
@@ -80,15 +82,30 @@ def read_steps(text: str, where: str) -> list[Step]:
 
 
 def steps_told(
-    statements: Sequence[Statement], sound: bool, own: Sequence[Step] = ()
+    statements: Sequence[Statement],
+    sound: bool,
+    own: Sequence[Step] = (),
+    shared: Set[str] = frozenset(),
 ) -> list[Fact]:
     """One fact that tells the steps among the statements about a group, which are in order; none if
     they show none. `sound`: nothing else that they say is trouble. `own` steps are asked first.
+    `shared`: names that several members have whose lines cannot be told apart.
     """
     if len({said.log for said in statements}) > 1:
         return []  # lines of several logs have no common order
     statements = in_order(statements)
     kinds = {said.kind for said in statements}
+    processes: dict[str, set[str]] = {}
+    for said in statements:
+        processes.setdefault(_name(said), set()).add(said.process)
+
+    def name_of(said: Statement) -> str:
+        name = _name(said)
+        if name in shared:
+            return f"{ONE_OF}{name}"
+        several = name and said.process and len(processes[name]) > 1
+        return f"{name} ({said.process})" if several else name
+
     told: dict[str, _Told] = {}
     for said in statements:
         step = next((s for s in (*own, *steps()) if _is(s, said, kinds)), None)
@@ -97,12 +114,12 @@ def steps_told(
         words = written(step.text, said.fields)
         one = told.setdefault(words, _Told(words, step.note, step.broker, {}, []))
         one.lines.append(said)
-        if not step.broker and _name(said):
-            one.who[_name(said)] = None
+        if not step.broker and name_of(said):
+            one.who[name_of(said)] = None
     if not told:
         return []
     some = list(told.values())
-    writers = {_name(said) for said in statements} - {""}
+    writers = {name_of(said) for said in statements} - {""}
     notes = dict.fromkeys(one.note.rstrip(".") for one in some if one.note)
     fails = any(map(_FAILS.search, told)) or not kinds.isdisjoint(_STATES)
     fine = [NO_TROUBLE] if sound and not fails else []
@@ -149,7 +166,9 @@ def _sentence(told: Sequence[_Told], several: bool) -> str:
     parts, last = [], ""
     for k, one in enumerate(shown):
         name = one.name or ("a client" if several else last or "a client")
-        words = f"{name[:MOST_CHARS]} {one.text}" if name != last and not one.broker else one.text
+        named = "one of them" if name == last else name[:MOST_CHARS]
+        again = name == last and not name.startswith(ONE_OF)
+        words = one.text if again or one.broker else f"{named} {one.text}"
         last = last if one.broker else name
         if left_out > 0 and k == FIRST_TOLD:
             words = f"... ({plural(left_out, 'more step')}) {words}"

@@ -100,6 +100,9 @@ class Stories:
 def group_story(members: Iterable[MemberStory]) -> GroupStory:
     """The story of a group, by those of its members."""
     some = tuple(m for m in members if m.rounds or m.ends or m.holdings.spans or m.holdings.now)
+    names = Counter((m.log, m.name) for m in some)
+    for m in some:
+        m.twin = names[m.log, m.name] > 1
     rounds: dict[int, list[Told]] = {}
     for m in some:
         for r in m.rounds:

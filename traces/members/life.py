@@ -159,6 +159,7 @@ class MemberLife:
         if said.kind in ("joined", "synced") and isinstance(generation, int):
             if self.lapses and self.lapses[-1].again is None and said.kind == "joined":
                 self._note_return(said, generation)
+            self._is_second(said, generation)
             self.generation, self.sure = generation, said
             if said.kind == "joined":
                 self.begun = self.asked
@@ -167,6 +168,13 @@ class MemberLife:
             if self.member and self.member != said.member:
                 self._former.add(self.member)
             self.member = said.member
+
+    def _is_second(self, said: Statement, generation: int) -> None:
+        """Another id in the same generation is another member's, unless it is static."""
+        other = said.member and self.member and said.member != self.member
+        self.shared = self.shared or bool(
+            other and generation == self.generation and not said.instance
+        )
 
     def _forget(self) -> None:
         """Another process may begin here: nothing is known of it."""

@@ -141,8 +141,10 @@ class MemberStory:
     joined: dict[str, Moment] = Factory(dict)
     # The id under which it was a member before its log begins, if a line tells so.
     earlier: str = ""
-    # Several members write under this name, so what it owned is not told.
+    # Several members write under this name, so what it owned is not told. Or another process of its
+    # log has the name.
     shared: bool = False
+    twin: bool = False
     # Its lines go back in time: they are of several processes, or out of order.
     goes_back: bool = False
     # It speaks KIP-848.
@@ -165,8 +167,7 @@ class MemberStory:
     _gave_up: bool = False
     _settled_ms: int = 0
     _former: set[str] = Factory(set)
-    # Its log shows how it started.
-    _fresh: bool = False
+    _fresh: bool = False  # its log shows how it started
     _generation: int | None = None
     # The line that only mentions it.
     _mentioned: int = -1
@@ -175,8 +176,9 @@ class MemberStory:
     def name(self) -> str:
         """The most telling name: of the instance, the client, the id, or the log."""
         by_id = client_of(self.member) or self.member
-        log = self.log.rpartition("/")[2]
-        return self.instance or self.client or by_id or self.process or log or "the client"
+        named = self.instance or self.client or by_id
+        named += f" ({self.process})" if named and self.twin and self.process else ""
+        return named or self.process or self.log.rpartition("/")[2] or "the client"
 
     @property
     def commits(self) -> int:

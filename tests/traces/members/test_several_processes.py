@@ -4,8 +4,11 @@ member that came back.
 
 from __future__ import annotations
 
+from groupcheck.oracles.replay.answers import Answer, answers
+from groupcheck.oracles.replay.lives import followed_sentence
 from groupcheck.oracles.replay.stories import member_sentences
 from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.members.group_story import GroupStory
 
@@ -50,3 +53,64 @@ def test_a_line_about_an_earlier_generation_tells_nothing_of_the_last_one() -> N
     leads = f"Finished assignment for group at generation 7: {{{shares}}}"
     story, _ = told(joined(1, 7, IDS[0]), joined(20, 8, IDS[0]), LINE.format(at=2, text=leads))
     assert [r.size for r in story.timeline.rounds] == [3, None]
+
+
+def answered(*lines: str) -> Answer:
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
+    (answer,) = answers([], evidence, shipped_knowledge())
+    return answer
+
+
+def synced(at: int, n: int, id: str) -> str:
+    return joined(at, n, id).replace("joined group with", "synced group in")
+
+
+def test_steps_of_members_with_one_name_are_not_told_as_those_of_one() -> None:
+    asks = LINE.format(at=1, text="(Re-)joining group")
+    gives = [LINE.format(at=k, text=f"Revoke previously assigned partitions t-{k}") for k in (0, 6)]
+    found = answered(
+        gives[0], asks, joined(2, 7, IDS[0]), synced(3, 7, IDS[0]), joined(4, 7, IDS[1]), gives[1]
+    )
+    assert "One of the members called c joined" in found.reason
+    (steps,) = (fact.text for fact in found.facts if fact.kind == "steps")
+    assert steps.startswith("one of the members called c gives partitions back: t-0 (line 1); one")
+    followed = followed_sentence(found.evidence.followed)
+    assert "several members write as c" in followed and "of 1 member" not in followed
+    alone = answered(gives[0], asks, joined(2, 7, IDS[0]), synced(3, 7, IDS[0]))
+    assert alone.reason.startswith("c joined generation 7")
+
+
+def test_what_follows_from_two_lines_of_one_member_is_not_claimed_of_several() -> None:
+    begins = [
+        joined(1, 7, IDS[0]),
+        LINE.format(at=2, text="Revoke previously assigned partitions t-0"),
+    ]
+    beats = [
+        LINE.format(at=k, text="Attempt to heartbeat failed since group is rebalancing")
+        for k in range(3, 30, 3)
+    ]
+    held = {"stuck_in_callback", "late_join"}
+    alone = answered(*begins, *beats).diagnosis.causes
+    assert held & {found.cause.kind for found in alone}
+    shared = answered(joined(0, 7, IDS[1]), *begins, *beats).diagnosis.causes
+    assert not held & {found.cause.kind for found in shared}
+
+
+def test_the_number_of_the_process_tells_two_of_one_name_apart() -> None:
+    line = (
+        "2024-05-01 10:00:{:02}.000  INFO {} --- [  g-0-C-1] o.a.k.c.c.i.ConsumerCoordinator : {}"
+    )
+    client = "[Consumer clientId=c, groupId=g] Successfully joined group with generation {}"
+    evidence = Evidence()
+    lines = [line.format(k, pid, client.format(6 + k)) for k in (1, 2) for pid in (101, 102)]
+    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
+    (group,) = evidence.by_group()
+    names = [name for name, _ in member_sentences(group.story)]
+    assert names == ["c (process 101)", "c (process 102)"]
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate(lines[::2], 1)))
+    (group,) = evidence.by_group()
+    assert [name for name, _ in member_sentences(group.story)] == ["c"]
+    # A number is no name of its own.
+    assert group.all()[0].process == "process 101" and group.all()[0].who == "c"
