@@ -23,6 +23,7 @@ from groupcheck.oracles.replay.answers import Answer, answers, judged, worst
 from groupcheck.oracles.replay.knowledge_cases import try_cases
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
+from groupcheck.oracles.show.offsets_partition import in_words
 from groupcheck.oracles.show.suite import Suite, tell
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
@@ -185,6 +186,8 @@ def replay(
     notes = list(there.notes)
     if said and silent:
         notes.append(f"{plural(silent, 'file')} without a line about a group passed over")
+    if group is not None:
+        notes.append(in_words(group))
     every = [*(said or reports), *(unreadable(*one) for one in there.refused)]
     return Replayed(every, notes, evidence, knowledge)
 
