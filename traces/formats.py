@@ -31,7 +31,8 @@ GROUP_TABLES, EVENTS = "consumer-groups", "events"
 CLIENTS = {
     GROUP_TABLES: (
         "Output of kafka-consumer-groups.sh (Kafka 0.9 on): --describe with --offsets, --members,"
-        " --verbose or --state, once or repeated."
+        " --verbose or --state, once or repeated; --list, --delete, --reset-offsets and"
+        " --delete-offsets, with its errors."
     ),
     "java-client": "Logs of the Java consumer, of Spring, Kafka Connect and Kafka Streams.",
     "librdkafka": "librdkafka's log and those of its wrappers (Python, Go, .NET, Node, Rust, ...).",

@@ -83,7 +83,7 @@ def replay_log(source: Source, options: ReplayOptions = ReplayOptions()) -> tupl
     chosen = [p for p in PARSERS if options.format is None or options.format in p.formats]
     reports = (p.replay(source, options) for p in chosen if source.holds(p.needles))
     found = tuple(r for r in reports if r is not None)
-    return found or (_not_replayed(source),)
+    return found or (_not_replayed(source, options.format),)
 
 
 def replay_file(
@@ -121,7 +121,7 @@ PARSERS = (
 """Each makes its own pass over a log and leaves the lines of the others alone."""
 
 
-def _not_replayed(source: Source) -> FileReport:
+def _not_replayed(source: Source, format: str | None) -> FileReport:
     notes = Notes()
     names = True
     for _, text in source.lines(notes):  # all of them are counted
@@ -131,7 +131,9 @@ def _not_replayed(source: Source) -> FileReport:
         " Kafka's tools; give the client's log with its library's loggers, or the broker's"
         " server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
     )
-    if names and notes.lines:
+    if format in formats.CLIENTS:
+        reason = f"no line is of the format {format}, which --format names"
+    elif names and notes.lines:
         reason = (
             "only names, as kafka-consumer-groups.sh --list prints those of groups: they do not"
             " tell how the groups are; run it with --describe --group NAME, twice some minutes"

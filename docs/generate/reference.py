@@ -18,6 +18,7 @@ from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.listing import listing
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
+from groupcheck.oracles.explain import client_errors
 from groupcheck.oracles.explain.subject import every_mutation
 
 
@@ -269,6 +270,22 @@ def formats() -> str:
     )
 
 
+def errors() -> str:
+    sections = (
+        f"## {request}\n\n" + table(["code", "what the client does"], map(list, rows))
+        for request, rows in client_errors.by_request().items()
+    )
+    return page(
+        "Errors of the Java client",
+        "For everybody who reads an error code in a log or writes a client. You find what Kafka's"
+        " Java client (the classic protocol) does with each answer of the coordinator: each"
+        " request, each code. `groupcheck list errors` prints the same with the Java class that"
+        " handles the answer; `groupcheck conform classic --side member` executes every cell on"
+        " that class. -1 stands for every code that nobody expects.",
+        *sections,
+    )
+
+
 def abstractions() -> str:
     rows = ([cell(name), cell(doc)] for name, doc in ABSTRACTIONS.items())
     return page(
@@ -363,6 +380,7 @@ def pages(examples: Callable[[str], Sequence[str]]) -> dict[str, str]:
         "reference/rules.md": rules(),
         "reference/anomalies.md": anomalies(),
         "reference/formats.md": formats(),
+        "reference/errors.md": errors(),
         "reference/archive_tables.md": archive_tables(),
         "reference/python.md": python(),
         "explanation/abstractions.md": abstractions(),

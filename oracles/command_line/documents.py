@@ -37,6 +37,7 @@ from groupcheck.oracles.replay.what_if.what_if_types import WhatIfDocument
 from groupcheck.oracles.show.event_types import EventLine
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.json_schemas import Also, Described, Schema, described
+from groupcheck.oracles.show.offsets_partition import OffsetsPartitionDocument
 from groupcheck.oracles.show.terminal import say
 from groupcheck.oracles.show.verdict_types import PathDocument, VerdictDocument
 from groupcheck.oracles.simulate.simulate_types import SimulateDocument
@@ -110,6 +111,7 @@ DOCUMENTS: dict[str, Any] = {
         "What `groupcheck list KIND --json` prints: an array with one object for each entry."
         " Which fields an entry has depends on the kind.",
     ],
+    "groupcheck.offsets-partition/1": OffsetsPartitionDocument,
     "groupcheck.path/1": PathDocument,
     "groupcheck.prove/1": ProveDocument,
     "groupcheck.record/1": RecordDocument,

@@ -31,7 +31,9 @@ class Entry:
         " to, always possible.",
     ] = ABSENT
     source: Annotated[
-        str, "invariants, causes: where the promise or cause stands (KIP, Kafka class)."
+        str,
+        "invariants, causes: where the promise or cause stands (KIP, Kafka class); errors: the Java"
+        " class that handles the answer.",
     ] = ABSENT
     known_to_break: Annotated[
         bool,
@@ -45,7 +47,17 @@ class Entry:
         ABSENT
     )
     ticket: Annotated[str, "mutations: where the bug was reported."] = ABSENT
-    rule: Annotated[str, "mutations: the rule that it changes."] = ABSENT
+    rule: Annotated[
+        str,
+        "mutations: the rule that it changes; errors: the rule of the model's member that the"
+        " answer fires, with its outcome.",
+    ] = ABSENT
+    when: Annotated[str, "errors: in which situation of the member; empty if always."] = ABSENT
+    row: Annotated[
+        str,
+        "errors: how `conform classic --side member` names the rows that execute the answer on"
+        " Kafka's own client.",
+    ] = ABSENT
     invariant: Annotated[str, "mutations: the invariant that breaks."] = ABSENT
     replayed: Annotated[
         bool, "formats: whether `replay` judges logs of this format, or only recognises them."

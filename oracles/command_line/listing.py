@@ -1,6 +1,7 @@
 """The plain rows of `groupcheck list`: variants, features, invariants, rules, goals,
 promises about progress, faults, assignors, formats, mutations, scenarios, fields of the scope,
-anomalies, causes, statements of logs, samples, JSON Schemas, assumptions of simulations.
+anomalies, causes, statements of logs, samples, JSON Schemas, assumptions of simulations, what
+Kafka's client does with each error.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
+from groupcheck.oracles.explain.client_errors import cells
 from groupcheck.oracles.explain.subject import every_mutation, promises, variant_named
 from groupcheck.oracles.explain.zeros import OPTIONS
 from groupcheck.oracles.printable import printable, sentence
@@ -265,6 +267,14 @@ def _samples() -> list[Row]:
     ]
 
 
+def _errors() -> list[Row]:
+    return [
+        {"name": cell.name, "when": cell.when, "row": cell.row, "rule": cell.rule,
+         "source": cell.source, "doc": cell.does}
+        for cell in cells()
+    ]  # fmt: skip
+
+
 EXPLANATIONS = ("title", "statement", "doc", "file")  # on lines of their own
 
 _OF_A_VARIANT: dict[str, Callable[[Variant], list[Row]]] = {
@@ -287,6 +297,7 @@ _OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
     "causes": _causes,
     "statements": _statements,
     "schemas": _schemas,
+    "errors": _errors,
 }
 
 

@@ -23,6 +23,7 @@ from groupcheck.oracles.replay.answers import Answer, answers, judged, worst
 from groupcheck.oracles.replay.knowledge_cases import try_cases
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
+from groupcheck.oracles.show.offsets_partition import in_words
 from groupcheck.oracles.show.suite import Suite, tell
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
@@ -32,7 +33,8 @@ from groupcheck.traces.dumps.dump_log import MARKS as DUMPS
 from groupcheck.traces.event_lines.event_log import NEEDLES as EVENTS
 from groupcheck.traces.event_lines.event_log import hear_events
 from groupcheck.traces.findings.report import UNREADABLE, FileReport, unreadable
-from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
+from groupcheck.traces.formats import CLIENTS, GROUP_TABLES, UNKNOWN_FORMAT
+from groupcheck.traces.formats import EVENTS as EVENT_LINES
 from groupcheck.traces.group_tables.table_log import watch
 from groupcheck.traces.phrases import plural
 from groupcheck.traces.reading import Source, TraceError
@@ -184,6 +186,8 @@ def replay(
     notes = list(there.notes)
     if said and silent:
         notes.append(f"{plural(silent, 'file')} without a line about a group passed over")
+    if group is not None:
+        notes.append(in_words(group))
     every = [*(said or reports), *(unreadable(*one) for one in there.refused)]
     return Replayed(every, notes, evidence, knowledge)
 
@@ -192,12 +196,17 @@ def reports_of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iter
     """The reports of one log: of each kind of broker lines that it has, and of its clients. What
     its lines say is added to `evidence`.
     """
-    clients = scan_log(source, evidence, asked.group, REQUESTS + DUMPS + EVENTS)
-    events = hear_events(source, evidence, asked.group)
-    tables = watch(source, evidence, asked.group)
+    group, other = asked.group, REQUESTS + DUMPS + EVENTS
+    read: list[FileReport | None] = []
+    if asked.format not in (EVENT_LINES, GROUP_TABLES):
+        read.append(scan_log(source, evidence, group, other))
+    if asked.format not in CLIENTS or asked.format == EVENT_LINES:
+        read.append(hear_events(source, evidence, group))
+    if asked.format not in CLIENTS or asked.format == GROUP_TABLES:
+        read.append(watch(source, evidence, group))
     told = evolve(asked, seen=evidence.coordinator_claims.listener(source.name))
-    brokers = () if asked.format in CLIENTS else replay_log(source, told)
-    others = [r for r in (clients, events, tables) if r is not None]
+    others = [r for r in read if r is not None]
+    brokers = () if others and asked.format in CLIENTS else replay_log(source, told)
     for r in brokers:
         if r.format != UNKNOWN_FORMAT or not others:
             yield evolve(r, quotes=source.texts(_quoted(r)))

@@ -24,6 +24,7 @@ from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
+from groupcheck.traces.clients.tool_lines import is_refusal
 from groupcheck.traces.clients.who import (
     BROKER,
     NAMES,
@@ -163,6 +164,7 @@ class ClientLog:
         if look is None:
             text = line[:MOST_CHARS]
             speaks = not self._words.isdisjoint(WORD.findall(text)) and not _ASKS.search(text)
+            speaks = speaks and not is_refusal(text)
             look = _Look(
                 says_nothing(line),
                 "Config values" in line,

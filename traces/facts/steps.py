@@ -26,8 +26,8 @@ JITTER_MS, HALF_DAY_MS = 1_000, 43_200_000
 ONE_OF = "one of the members called "
 """A name that several members have whose lines cannot be told apart."""
 NO_TROUBLE = "None of these steps is an error"
-_STATES = {"described", "owns", "state_empty"}
-"""A table shows a moment, no steps."""
+_STATES = {"described", "owns", "state_empty", "admin_done", "admin_failed"}
+"""A table shows a moment, and a command what somebody asked for: neither is a step of the group."""
 _FAILS = re.compile(r"error|exception|fail|timed?.?out|refus|denied|fatal", re.IGNORECASE)
 
 

@@ -14,6 +14,9 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.frames import plain
+from groupcheck.traces.clients.tool_lines import NEEDLES as CHANGES
+from groupcheck.traces.group_tables.changes import DRY_RUN, Said, refused_in, said_in
+from groupcheck.traces.group_tables.changes import MARKS as OF_CHANGES
 from groupcheck.traces.group_tables.json_tables import JsonTables
 from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, TableRow, head_at
 from groupcheck.traces.lines.timestamps import Clock, parse_time
@@ -28,6 +31,10 @@ _MESSAGE = re.compile(
     r"(?:(?P<empty>has no active members)|(?P<rebalancing>is rebalancing)"
     r"|(?P<absent>does not exist))"
 )
+_GONE = re.compile(
+    r"failed due to (?:\S+\.)?GroupIdNotFoundException: (?:Group (?P<group>.{1,249}?) not found)?"
+)
+"""4.0 on: the command looks at no group at all if one of several does not exist."""
 _ERROR = re.compile(r"Error: Executing consumer group command failed due to (?P<reason>.{1,300})")
 _COMMAND = re.compile(
     r"kafka-(?:consumer|share)-groups|kafka\.admin\.ConsumerGroupCommand|ConsumerGroupCommand "
@@ -55,9 +62,9 @@ _RULE = re.compile(r"[\s+|]*-{3,}[-\s+|]*\Z")
 _LOGGED = re.compile(r"\b(?:WARN|WARNING|ERROR|INFO|DEBUG|Warning)\b")
 MARKS = ("-OFFSET", "END OFFSET", "logSize", "CONSUMER-ID", "MEMBER-ID", "COORDINATOR (ID)",
          "STATE", "TYPE", "GROUP  ", "GROUP\t", "onsumer group ", "onsumer-groups",
-         "ConsumerGroupCommand", "hare-groups", "roup ID: ")  # fmt: skip
+         "ConsumerGroupCommand", "hare-groups", "roup ID: ", "PARTITION", *OF_CHANGES)  # fmt: skip
 """A line that is no row means something only if one of these stands in it."""
-NEEDLES = tuple(
+NEEDLES = CHANGES + tuple(
     text.encode()
     for text in ("LOG-END-OFFSET", "LOG END OFFSET", "logSize", "CONSUMER-ID", "COORDINATOR (ID)",
                  "has no active members", "onsumer group '", "onsumer group `", "STATE ",
@@ -72,7 +79,7 @@ class Output:
 
     # Empty if neither the table nor the command names it.
     group: str
-    # offsets, members, state, list, reset; message if there is no table.
+    # offsets, members, state, list, reset, deleted offsets; without a table: message, or change.
     kind: str
     # Milliseconds since 1970; None if no line near it tells it.
     time: int | None
@@ -92,6 +99,10 @@ class Output:
     layout: tuple[str, ...] = ()
     # It is about a share group, whose members own no partition alone.
     share: bool = False
+    # What it says of a change.
+    change: Said | None = None
+    # A table of new offsets: were they to be set? None if no line tells.
+    executed: bool | None = None
 
 
 @define
@@ -115,6 +126,7 @@ class Outputs:
     _summary: dict[str, str] | None = None
     _server: str = ""
     _share: bool = False
+    _executed: bool | None = None
     _json: JsonTables = Factory(JsonTables)
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
 
@@ -170,6 +182,7 @@ class Outputs:
             self._asked = asked[1] if asked else ""
             self._server = server[1] if server else ""
             self._share = "share-groups" in line
+            self._executed = "--execute" in line if "--reset-offsets" in line else None
             return
         head = head_at(line)
         if head is not None:
@@ -188,6 +201,19 @@ class Outputs:
             self.understood += 1
             self._asked, self._summary, self._begin = summary["group"], {}, (number, line)
             return
+        if DRY_RUN.search(line):
+            self.understood, self._executed = self.understood + 1, False
+            return
+        if gone := _GONE.search(line):
+            yield from self._table()
+            self.understood += 1
+            yield self._message(gone["group"] or self._asked, number, line, ABSENT)
+            return
+        if changes := said_in(line):
+            yield from self._table()
+            self.understood += 1
+            yield from self._of_changes(changes, number, line)
+            return
         for found in _MESSAGE.finditer(line):
             yield from self._table()
             self.understood += 1
@@ -200,6 +226,14 @@ class Outputs:
             self.understood += 1
             about = self._message(self._asked, number, line, "")
             yield evolve(about, error=failed["reason"].strip())
+            in_use = (said for said in refused_in(line) if said.kind == "group_in_use")
+            yield from self._of_changes(in_use, number, line)
+
+    def _of_changes(self, changes: Iterable[Said], number: int, line: str) -> Iterator[Output]:
+        for change in filter(lambda said: said.kind, changes):
+            group = change.group or self._nameless()
+            self._asked = self._asked or group
+            yield evolve(self._message(group, number, line, ""), kind="change", change=change)
 
     def _message(self, group: str, number: int, line: str, state: str) -> Output:
         text = line.strip()
@@ -238,6 +272,7 @@ class Outputs:
             yield Output(
                 group, head.kind, time, number, text.strip(), tuple(some), state, cut, self._server,
                 layout=head.fields, share=self._share or head.kind == "share",
+                executed=self._executed,
             )  # fmt: skip
 
     def _summed_up(self) -> Iterator[Output]:

@@ -12,6 +12,7 @@ from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.formats import GROUP_TABLES
+from groupcheck.traces.group_tables.changes import offsets_told, statuses_told
 from groupcheck.traces.group_tables.member_tables import States, TableMembers
 from groupcheck.traces.group_tables.outputs import NEEDLES, Output, Outputs
 from groupcheck.traces.group_tables.watched import IN_ROUND, NAMED, Offsets, Speaker
@@ -46,8 +47,8 @@ class GroupTables:
         return cls(say, Offsets(say), TableMembers(say), States(say))
 
     def add(self, output: Output) -> None:
-        if output.kind == "reset":
-            self.offsets.reset = True
+        if output.kind in ("change", "reset", "deleted offsets"):
+            self._changed(output)
             return
         if self._is_later(output):
             self._moment += 1
@@ -64,6 +65,22 @@ class GroupTables:
             self.offsets.add(output, self._later("offsets"))
         if output.kind in ("offsets", "members"):
             self.members.add(output, self._later("members"))
+
+    def _changed(self, output: Output) -> None:
+        """What the command changed, or could not."""
+        at = (output.line, output.text, output.time)
+        if output.change is not None:
+            self.say(output.change.kind, *at, None, **output.change.fields)
+        elif output.kind == "reset":
+            self.offsets.reset = output.executed is not False
+            self.say("admin_done", *at, None, told=offsets_told(output.rows, output.executed))
+        else:
+            done, failed = statuses_told(output.rows)
+            if done:
+                told = f"the command deleted the committed offsets of {done}"
+                self.say("admin_done", *at, None, told=told)
+            if failed:
+                self.say("admin_failed", *at, None, action="delete offsets", error=failed)
 
     def _share_partitions(self, output: Output) -> None:
         """What a table of a share group's partitions shows."""

@@ -67,6 +67,7 @@ _COLUMNS = {
     "TARGET-ASSIGNMENT-EPOCH": "target_group_epoch",
     "#MEMBERS": "members",
     "NEW-OFFSET": "new_offset",
+    "STATUS": "status",  # --delete-offsets
 }
 """Name of a column -> field."""
 _NAMES = re.compile(
@@ -83,7 +84,9 @@ _SPACED = r"\S{1,300}(?: \S{1,300}){0,4}?"
 """A name, which may have blanks."""
 _SHAPES = {
     "coordinator": r"\S{1,300} {1,3}\(-?\d{1,10}\)",
-    "assignment": r"(?:\S{1,300}\([\d,]*\)(?:, \S{1,300}\([\d,]*\))*|\S+)",
+    # 3.8 and 3.9 leave out the names of the topics.
+    "assignment": r"(?:\S{0,300}\([\d,]*\)(?:, \S{0,300}\([\d,]*\))*|\S+)",
+    "status": r"(?:Successful|Error: .{0,2000})",
     "state": r"(?i:Stable|Empty|Dead|PreparingRebalance|CompletingRebalance|AwaitingSync|Assigning"
     r"|Reconciling|NotReady|Unknown)",
     "host": r"\S{1,300}",
@@ -97,6 +100,7 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("offsets", frozenset({"partition", "committed", "end"})),
     ("share", frozenset({"topic", "partition", "share_start"})),
     ("reset", frozenset({"topic", "partition", "new_offset"})),
+    ("deleted offsets", frozenset({"topic", "partition", "status"})),
     ("members", frozenset({"member", "count"})),
     ("members", frozenset({"member", "host", "client"})),
     ("state", frozenset({"coordinator", "state"})),
@@ -151,7 +155,7 @@ class TableRow:
 class Head:
     """The head of a table."""
 
-    # offsets, members, state, list or reset.
+    # offsets, members, state, list, reset or deleted offsets.
     kind: str
     # Fields in their order.
     fields: tuple[str, ...]

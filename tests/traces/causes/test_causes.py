@@ -16,6 +16,8 @@ from groupcheck.traces.causes.turn_on import by_library, to_turn_on
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.steps import steps_told
+from groupcheck.traces.group_tables.outputs import Outputs
+from groupcheck.traces.group_tables.table_log import Watching
 
 PREFIX = "[Consumer clientId=c-1, groupId=orders]"
 LOST = f"{PREFIX} Lost previously assigned partitions t-0"
@@ -241,7 +243,11 @@ def test_who_may_not_use_the_group_has_a_coordinator() -> None:
 
 def test_a_change_that_a_tool_may_not_make_does_not_trouble_the_group() -> None:
     refused = "Error: Assignments can only be reset if the group 'g' is inactive, but the"
-    found = diagnosed(f"{refused} current state is Stable.")
+    line = (1, f"{refused} current state is Stable.")
+    evidence = Evidence()
+    evidence.add_all(Watching().read(Outputs(), [line]))
+    (group,) = evidence.by_group()
+    found = diagnose(group, shipped_knowledge())
     assert [f.cause.kind for f in found.causes] == ["admin_on_live_group"]
     assert found.health == "unknown"
 
