@@ -54,37 +54,59 @@ _RULES: dict[str, tuple[Rule, str]] = {
     "LeaveGroup": (members.leave_answer, "AbstractCoordinator.LeaveGroupResponseHandler"),
 }
 _AGAIN = "joins again at the next poll"
+
+
+def _of(rule: Rule, **texts: str) -> dict[str, str]:
+    """Label of each outcome -> its text."""
+    found = {f"{rule.name}:{outcome}": text for outcome, text in texts.items()}
+    assert found.keys() <= {*rule.names}
+    return found
+
+
 _DOES = {
-    "join_answer:joined": "is in the new generation and sends SyncGroup",
-    "join_answer:id_given": "takes the id that the answer brings and sends JoinGroup again with it",
-    "join_answer:retry": "sends JoinGroup again with the same id, after retry.backoff.ms",
-    "sync_answer:assigned": "has its partitions",
-    "sync_answer:retry": "joins again with the same id",
-    "heartbeat_answer:well": "goes on",
-    "heartbeat_answer:ignored": "goes on",
-    "heartbeat_answer:told_to_rejoin": f"goes on, and {_AGAIN}",
-    "commit_answer:done": "the offsets are committed",
-    "commit_answer:rebalancing": f"the commit fails; the member keeps its id and {_AGAIN}",
-    "commit_answer:retry": (
-        "the commit fails for now: commitSync() and the commit before a join send it again,"
-        " commitAsync() reports it"
+    **_of(
+        members.join_answer,
+        joined="is in the new generation and sends SyncGroup",
+        id_given="takes the id that the answer brings and sends JoinGroup again with it",
+        retry="sends JoinGroup again with the same id, after retry.backoff.ms",
     ),
-    "commit_answer:dropped": "the commit fails, its caller gets the error; the member goes on",
-    "leave_answer": "nothing: it has forgotten its id when it sent the request",
+    **_of(
+        members.sync_answer,
+        assigned="has its partitions",
+        retry="joins again with the same id",
+    ),
+    **_of(
+        members.heartbeat_answer,
+        well="goes on",
+        ignored="goes on",
+        told_to_rejoin=f"goes on, and {_AGAIN}",
+    ),
+    **_of(
+        members.commit_answer,
+        done="the offsets are committed",
+        rebalancing=f"the commit fails; the member keeps its id and {_AGAIN}",
+        retry="the commit fails for now: commitSync() and the commit before a join send it again,"
+        " commitAsync() reports it",
+        dropped="the commit fails, its caller gets the error; the member goes on",
+    ),
+    members.leave_answer.name: "nothing: it has forgotten its id when it sent the request",
 }
 _STOPS = {
-    "join_answer": "poll() throws it",
-    "sync_answer": "poll() throws it",
-    "heartbeat_answer": "poll() throws it; the member has forgotten its id",
-    "commit_answer": "the commit throws it",
+    members.join_answer.name: "poll() throws it",
+    members.sync_answer.name: "poll() throws it",
+    members.heartbeat_answer.name: "poll() throws it; the member has forgotten its id",
+    members.commit_answer.name: "the commit throws it",
 }
 _IGNORES = "nothing"
 _SAME = "if the member still has the id and generation of the request"
 _WHEN = {
-    "join_answer:joined": "if it still waits for it",
-    "sync_answer:assigned": "if it still waits for it",
-    "heartbeat_answer:told_to_rejoin": "if it is STABLE",
-    "commit_answer:refused": "unless it has a newer generation and waits for its JoinGroup",
+    **_of(members.join_answer, joined="if it still waits for it"),
+    **_of(members.sync_answer, assigned="if it still waits for it"),
+    **_of(members.heartbeat_answer, told_to_rejoin="if it is STABLE"),
+    **_of(
+        members.commit_answer,
+        refused="unless it has a newer generation and waits for its JoinGroup",
+    ),
 }
 _OTHERWISE = "otherwise"
 
