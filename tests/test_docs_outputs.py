@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 QUOTING = [page for page in PAGES if outputs.quotes(page.read_text("utf-8"))]
+SLOW = ("advise",)  # simulates weeks of a group; `test_advice.py` asks by day what it would tell
 
 EXAMPLE = """\
 ```python title="three.py"
@@ -32,7 +33,11 @@ $ sleep 3600
 """
 
 
-@pytest.mark.parametrize("page", QUOTING, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.night] * (p.stem in SLOW)) for p in QUOTING],
+    ids=lambda path: path.stem,
+)
 def test_the_page_quotes_what_its_commands_print(page):
     text = page.read_text("utf-8")
     quoted = [(q.command, outputs.timeless(q.output)) for q in outputs.quotes(text)]

@@ -120,6 +120,7 @@ def test_a_strong_judge_kills_them_all_and_nothing_is_tried_twice(checkout: Path
     assert code == 0 and len(said) == 1
 
 
+@pytest.mark.night
 def test_a_run_that_was_stopped_shows_what_it_knows_and_goes_on(checkout: Path):
     said: list[str] = []
 
@@ -147,12 +148,14 @@ def test_a_sample_is_spread_and_a_larger_one_holds_it():
     assert sorted(spread_) == [*found, ("d", "x", 0)]
 
 
+@pytest.mark.night
 def test_what_survived_is_tried_again_when_the_tests_change(checkout: Path):
     tried(checkout, STRONG.replace("not large(9)", "True"))  # lets `>=` and `> 8` live
     code, said = tried(checkout, STRONG)
     assert code == 0 and [line[:4] for line in said[1:-1]] == ["1/2,", "2/2,"]
 
 
+@pytest.mark.night
 def test_known_equivalents_may_survive_and_those_that_fit_no_mutant_are_an_error(checkout: Path):
     judge = STRONG.replace("not large(9)", "True")
     known = {equivalent("return x >= 9"): "why", equivalent("return x > 8"): "why"}
@@ -166,6 +169,7 @@ def test_a_judge_that_fails_without_a_mutant_ends_the_run(checkout: Path):
         tried(checkout, STRONG.replace("not large(9)", "large(9)"))
 
 
+@pytest.mark.night
 def test_a_test_that_runs_for_ever_ends_by_the_processor_time_it_has(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ):

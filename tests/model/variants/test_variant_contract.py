@@ -50,7 +50,7 @@ from groupcheck.oracles.explain.subject import subject
 
 ROOT = Path(__file__).parents[3]
 CLASSIC = load("classic")
-MOST_TWICE = 800  # states of a variant that the obvious engine explores, too
+MOST_TWICE = 400  # states of a variant that the obvious engine explores, too
 NAPS = (Cover({"members": 1, "generations": 1}, ("nap",)),)
 
 

@@ -100,6 +100,7 @@ def test_if_members_must_not_pause_in_deploys_they_are_static_with_a_session_abo
     assert cost(found, "static_membership", 10_000) > 0
 
 
+@pytest.mark.night
 def test_if_a_share_is_costly_to_begin_static_members_win() -> None:
     """As in an application that restores state: `resume_ms` is long."""
     costly = with_settings({"resume_ms": 120_000})
@@ -116,6 +117,7 @@ def test_a_slow_message_rules_out_a_shorter_poll_interval() -> None:
     assert any("max.poll.interval.ms must be longer" in note for note in found.notes)
 
 
+@pytest.mark.night
 def test_a_hang_asks_for_a_shorter_poll_interval_if_messages_are_quick(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_hang_asks_for_a_shorter_poll_interval_if_messages_are_quick(
     assert found.recommended.alternative.max_poll_interval_ms == 60_000
 
 
+@pytest.mark.night
 def test_lost_heartbeats_ask_for_a_session_of_several() -> None:
     lossy = with_settings({"loss": 0.1})
     found = advice(members=2, partitions=2, week=NOTHING, assumptions=lossy, replications=2)
@@ -303,6 +306,7 @@ def test_what_the_group_has_now_stays_if_nothing_is_better() -> None:
     assert "The recommended one is what you have now." in advice_document.sentences(found)
 
 
+@pytest.mark.night
 def test_too_short_a_poll_interval_is_no_alternative_even_if_the_group_has_it() -> None:
     found = advice(
         now=Alternative(max_poll_interval_ms=60_000), slow_ms=90_000.0, replications=2, week=NOTHING

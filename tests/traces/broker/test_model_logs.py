@@ -48,6 +48,16 @@ SEEDS = range(4)
 MORE_SEEDS = range(60)  # until enough of them show what a test needs
 ENOUGH = 4
 STEPS = 200
+# The oldest and the newest words by day: those between differ from one of them in a line or two.
+BY_NIGHT = [
+    STYLES[0],
+    *(pytest.param(s, marks=pytest.mark.night) for s in STYLES[1:-1]),
+    STYLES[-1],
+]
+
+
+def name_of(style: Style) -> str:
+    return style.name
 
 
 def replayed(lines: Sequence[str], path: Path) -> GroupReport | None:
@@ -57,7 +67,7 @@ def replayed(lines: Sequence[str], path: Path) -> GroupReport | None:
     return groups[0] if groups else None
 
 
-@pytest.mark.parametrize("style", STYLES, ids=lambda s: s.name)
+@pytest.mark.parametrize("style", BY_NIGHT, ids=name_of)
 @pytest.mark.parametrize("scope", SCOPES)
 def test_every_run_of_the_model_is_explained(scope: str, style: Style, tmp_path: Path) -> None:
     rounds = 0
@@ -77,7 +87,7 @@ def test_every_run_of_the_model_is_explained(scope: str, style: Style, tmp_path:
     assert rounds > 20
 
 
-@pytest.mark.parametrize("style", OLD_STYLES, ids=lambda s: s.name)
+@pytest.mark.parametrize("style", OLD_STYLES, ids=name_of)
 @pytest.mark.parametrize("scope", ["three members", "ids in one step"])
 def test_an_old_coordinator_tells_less_and_is_explained(
     scope: str, style: Style, tmp_path: Path
@@ -105,7 +115,7 @@ def test_an_old_coordinator_tells_less_and_is_explained(
     assert rounds > 20
 
 
-@pytest.mark.parametrize("style", STYLES, ids=lambda s: s.name)
+@pytest.mark.parametrize("style", BY_NIGHT, ids=name_of)
 @pytest.mark.parametrize("scope", SCOPES)
 def test_a_run_cut_at_any_place_is_explained(scope: str, style: Style, tmp_path: Path) -> None:
     for seed in SEEDS:
@@ -142,7 +152,7 @@ def runs_with(pattern: str, style: Style) -> Iterator[tuple[Sequence[str], int]]
     raise AssertionError(f"only {found} runs have such a line")
 
 
-@pytest.mark.parametrize("style", STYLES, ids=lambda s: s.name)
+@pytest.mark.parametrize("style", BY_NIGHT, ids=name_of)
 @pytest.mark.parametrize("by", [1, 5])
 def test_a_generation_that_is_changed_anywhere_is_noticed(
     style: Style, by: int, tmp_path: Path
@@ -154,7 +164,7 @@ def test_a_generation_that_is_changed_anywhere_is_noticed(
         assert group is not None and group.verdict != "holds", (k, changed[k], "\n".join(lines))
 
 
-@pytest.mark.parametrize("style", STYLES, ids=lambda s: s.name)
+@pytest.mark.parametrize("style", BY_NIGHT, ids=name_of)
 @pytest.mark.parametrize("kind", ["Preparing to rebalance", "Stabilized group", "is now empty"])
 def test_a_step_that_is_left_out_is_noticed(style: Style, kind: str, tmp_path: Path) -> None:
     for lines, k in runs_with(kind, style):
