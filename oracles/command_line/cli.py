@@ -23,6 +23,7 @@ from groupcheck.oracles.command_line import (
     cli_judge,
     cli_kafka,
     cli_logs,
+    cli_lookup,
     cli_simulate,
 )
 from groupcheck.oracles.command_line.cli_scope import (
@@ -353,34 +354,6 @@ def list_(kind: str, variant: str | None, as_json: bool) -> int:
     return list_(kind, variant, as_json)
 
 
-@command.command(
-    "offsets-partition",
-    short_help="Show which partition of __consumer_offsets keeps a group.",
-    epilog=examples(
-        "groupcheck offsets-partition orders",
-        "groupcheck offsets-partition orders payments --partitions 100 --json",
-    ),
-)
-@click.argument("groups", nargs=-1, required=True, metavar="GROUP...")
-@click.option(
-    "--partitions",
-    type=POSITIVE,
-    default=50,
-    show_default=True,
-    metavar="N",
-    help="Partitions of __consumer_offsets (offsets.topic.num.partitions when it was created).",
-)
-@json_option("Print one JSON document (groupcheck.offsets-partition/1).")
-def offsets_partition(groups: Sequence[str], partitions: int, as_json: bool) -> int:
-    """Show which partition of __consumer_offsets keeps each group: the group's coordinator is the
-    leader of that partition (kafka-topics.sh --describe --topic __consumer_offsets). It is
-    Utils.abs(hash of the group's id) mod N, where Utils.abs clears the sign of the lowest number.
-    """
-    from groupcheck.oracles.show.offsets_partition import run
-
-    return run(groups, partitions, as_json)
-
-
 for other in (
     cli_logs.replay,
     cli_logs.generate,
@@ -392,6 +365,8 @@ for other in (
     cli_curve.curve,
     cli_advise.advise,
     cli_judge.judge,
+    cli_lookup.offsets_partition,
+    cli_lookup.connect_rounds,
 ):
     command.add_command(other)
 

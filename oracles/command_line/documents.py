@@ -23,6 +23,7 @@ from groupcheck.oracles.command_line.list_types import Entry
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.conform_types import ConformDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
+from groupcheck.oracles.connect.played_types import ConnectRoundsDocument
 from groupcheck.oracles.consumer.conform_consumer_types import ConformConsumerDocument
 from groupcheck.oracles.coordinator.served_types import ServedLine
 from groupcheck.oracles.generate.generate_types import GenerateDocument
@@ -85,6 +86,7 @@ DOCUMENTS: dict[str, Any] = {
             ]
         ),
     ],
+    "groupcheck.connect-rounds/1": ConnectRoundsDocument,
     "groupcheck.curve/1": CurveDocument,
     "groupcheck.event/1": Annotated[
         EventLine,

@@ -98,14 +98,14 @@ _STOPS = {
     members.commit_answer.name: "the commit throws it",
 }
 _IGNORES = "nothing"
-_SAME = "if the member still has the id and generation of the request"
+_SAME = "it still has the id and generation of the request"
 _WHEN = {
-    **_of(members.join_answer, joined="if it still waits for it"),
-    **_of(members.sync_answer, assigned="if it still waits for it"),
-    **_of(members.heartbeat_answer, told_to_rejoin="if it is STABLE"),
+    **_of(members.join_answer, joined="it still waits for it"),
+    **_of(members.sync_answer, assigned="it still waits for it"),
+    **_of(members.heartbeat_answer, told_to_rejoin="it is STABLE"),
     **_of(
         members.commit_answer,
-        refused="unless it has a newer generation and waits for its JoinGroup",
+        refused="it has no newer generation, or does not wait for its JoinGroup",
     ),
 }
 _OTHERWISE = "otherwise"
@@ -189,12 +189,15 @@ def _does(label: str, after: Client) -> str:
     return _DOES.get(label, _IGNORES)
 
 
+_IF = ("if {0.when}: {0.does}", "{0.when}: {0.does}")
+
+
 def by_request() -> dict[str, list[tuple[str, str]]]:
     """Request -> (codes with the same effect, what happens), in the order of the cells."""
     out: dict[str, dict[str, list[str]]] = {}
     for request, code in dict.fromkeys((cell.request, cell.code) for cell in cells()):
         told = "; ".join(
-            f"{cell.when}: {cell.does}" if cell.when else cell.does
+            _IF[cell.when == _OTHERWISE].format(cell) if cell.when else cell.does
             for cell in cells()
             if (cell.request, cell.code) == (request, code)
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 
+from groupcheck.model.protocol.story import Story
 from groupcheck.oracles.explain.explanation import KNOWN, Explanation, rows
 from groupcheck.oracles.show.pages import FRAGMENT, PAGE, render
 from groupcheck.oracles.show.report import Report
@@ -25,6 +26,12 @@ def fragment(report: Report) -> str:
 def image(told: Explanation) -> str:
     """The swim-lane alone, as an SVG file for a README or a ticket."""
     return render("image.svg", told=told, picture=draw(told.story), name="g") + "\n"
+
+
+def story_image(story: Story, headline: str) -> str:
+    """The swim-lane of a story that is no path of a model, as an SVG file."""
+    told = {"headline": headline}
+    return render("image.svg", told=told, picture=draw(story), name="g") + "\n"
 
 
 def _render(layout: str, report: Report) -> str:
