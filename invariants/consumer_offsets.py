@@ -63,12 +63,8 @@ def commit_of_owner_counts(before: Any, after: Any) -> bool:
     Why: its epoch may grow between its heartbeat and the answer to that, which it cannot know. Up
     to Kafka 4.2 such a commit is refused.
     """
-    if after.link.told.code != STALE_MEMBER_EPOCH:
-        return True
-    commit, seat = before.link.asked, before.seat
-    away = seat is not None and seat.parked
-    over = commit.former or commit.given_up
-    return away or over or not _owns(seat, before.offsets)
+    refused = after.link.told.code == STALE_MEMBER_EPOCH
+    return not refused or not before.link.asked.of_owner(before.seat, before.offsets.bit)
 
 
 @step_invariant(
@@ -134,8 +130,9 @@ def owner_begins_at_the_commit(before: Any, after: Any) -> bool:
     Why: it would skip what was never processed, or process again what is committed.
     """
     beyond = before.link.told.beyond
-    begins = before.reading if beyond is None else Position(int(beyond))
-    return bool(after.reading == begins)
+    if beyond is None:
+        return after.reading in (before.reading, Position.NONE)
+    return bool(after.reading == Position(int(beyond)))
 
 
 def _given_up(before: Client | JavaMember, after: Client | JavaMember) -> int:

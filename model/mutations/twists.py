@@ -39,8 +39,10 @@ def sees(rule: Rule, change: Callable[[Values], Values]) -> Twists:
 
     def twist(healthy: Rule) -> Rule:
         def call(*given: Any) -> Any:
-            values = dict(zip(healthy.slots, given))
-            return healthy.call(*{**values, **change(values)}.values(), *given[len(values) :])
+            at = len(healthy.takes)
+            values = dict(zip(healthy.slots, given[at:]))
+            rest = given[at + len(values) :]
+            return healthy.call(*given[:at], *{**values, **change(values)}.values(), *rest)
 
         return rewritten(healthy, call)
 
@@ -52,7 +54,7 @@ def after(*rules: Rule, change: Callable[[Values, str, Values], Values]) -> Twis
 
     def twist(healthy: Rule) -> Rule:
         def call(*given: Any) -> Iterator[Any]:
-            before = dict(zip(healthy.slots, given))
+            before = dict(zip(healthy.slots, given[len(healthy.takes) :]))
             for yielded in healthy.call(*given):
                 label = yielded[:1] if healthy.labels else ()
                 values = dict(zip(healthy.slots, yielded[len(label) :]))

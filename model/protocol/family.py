@@ -47,6 +47,11 @@ JAVA_MEMBERS = Family("Java's members of a consumer group", base="consumer")
 CONSUMER_OFFSETS = Family("offsets of a consumer group", base="consumer")
 # Its members commit what they consume.
 COMMITTING_MEMBERS = Family("members of a consumer group that commit", base="consumer")
+# They are committed in transactions, too.
+CONSUMER_TRANSACTIONS = Family("transactions of a consumer group", base="consumer")
+TRANSACTIONAL_MEMBERS = Family("members of a consumer group with transactions", base="consumer")
+# They expire.
+CONSUMER_EXPIRY = Family("offsets of a consumer group that expire", base="consumer")
 # It becomes a classic group, and back.
 MIGRATION = Family("group that migrates", base="migration")
 # KIP-932: members that share partitions, and a coordinator that plans.

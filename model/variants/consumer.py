@@ -11,8 +11,11 @@ from groupcheck.model.protocol.covers import covers_of
 from groupcheck.model.protocol.family import (
     COMMITTING_MEMBERS,
     CONSUMER,
+    CONSUMER_EXPIRY,
     CONSUMER_OFFSETS,
+    CONSUMER_TRANSACTIONS,
     JAVA_MEMBERS,
+    TRANSACTIONAL_MEMBERS,
 )
 from groupcheck.model.protocol.variant import Variant
 
@@ -34,6 +37,9 @@ VARIANT = Variant(
         "java": JAVA_MEMBERS,
         "offsets": CONSUMER_OFFSETS,
         "members_commit": COMMITTING_MEMBERS,
+        "transactions": CONSUMER_TRANSACTIONS,
+        "members_use_transactions": TRANSACTIONAL_MEMBERS,
+        "expiry": CONSUMER_EXPIRY,
     },
     assignors=ASSIGNORS,
     progress=progress,

@@ -9,19 +9,60 @@ from typing import Any
 
 from attrs import frozen
 
+from groupcheck.model.engine.element import index_of
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.commits import STORED, Offsets, offset_commit
-from groupcheck.model.protocol.consumer.messages import Commit, Fetch, Sender, Tag, Told
+from groupcheck.model.protocol.consumer.expiry import offsets_expire, retention_passes, sweep_begins
+from groupcheck.model.protocol.consumer.messages import (
+    Commit,
+    Fetch,
+    Marker,
+    Sender,
+    Tag,
+    Told,
+)
 from groupcheck.model.protocol.consumer.plans import place
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.consumer.transactions import (
+    PENDS,
+    txn_offset_commit,
+    write_txn_marker,
+)
 from groupcheck.oracles.kafka.answers import Answer, FetchAnswer, PartitionsAnswer
-from groupcheck.oracles.kafka.commands import Command, OffsetCommit, OffsetFetch
+from groupcheck.oracles.kafka.commands import (
+    Advance,
+    Command,
+    EndTxn,
+    Fire,
+    OffsetCommit,
+    OffsetFetch,
+    TxnOffsetCommit,
+)
 from groupcheck.oracles.kafka.memory import Memory
 
-WRITES = frozenset(f"{offset_commit.name}:{label}" for label in STORED)
+WRITES = frozenset(
+    f"{rule.name}:{label}"
+    for rule, labels in (
+        (offset_commit, STORED),
+        (txn_offset_commit, PENDS),
+        (write_txn_marker, ("committed", "superseded", "aborted")),
+        (offsets_expire, ("expired", "deleted")),
+    )
+    for label in labels
+)
+# With expiry: offsets are kept for a minute, members are silent for longer, and only the sweep that
+# a row fires comes.
+KEPT_MS, SILENT_MS = 60_000, 36_000_000
+RETENTION = {
+    "offsets.retention.minutes": "1",
+    "offsets.retention.check.interval.ms": str(SILENT_MS),
+    "group.consumer.max.session.timeout.ms": str(SILENT_MS),
+    "group.consumer.session.timeout.ms": str(SILENT_MS),
+}
 BEFORE, BEYOND = 1, 2
 AWAY, SIMPLE = -2, -1
 UNVERSIONED = 8
+KIP_1319 = 6  # the version of TxnOffsetCommit that knows member epochs
 AHEAD = 5  # epochs, of a request that comes from nowhere
 
 
@@ -34,18 +75,37 @@ class Author:
     previous: int = 0
 
 
-def told(asked: Commit | Fetch, author: Author, scope: ConsumerScope, watched: int = 0) -> Command:
-    """The command."""
-    topic, number = place(watched, scope)
+def told(
+    asked: Commit | Fetch | Marker, author: Author, scope: ConsumerScope, process: int
+) -> Command:
+    """The command. `process`: the number of the process that sends it, which is its producer's."""
+    if isinstance(asked, Marker):
+        return EndTxn(producer=process, commit=asked.commits)
+    topic, number = place(0, scope)
     simple = asked.sender == Sender.SIMPLE
     epoch = _epoch(asked, author)
     if isinstance(asked, Fetch):
         member = None if simple else author.id
-        return OffsetFetch(member=member, generation=epoch, topics=frozenset({(topic, number)}))
+        return OffsetFetch(
+            member=member,
+            generation=epoch,
+            topics=frozenset({(topic, number)}),
+            stable=asked.stable,
+        )
+    offsets = ((topic, number, BEYOND if asked.beyond else BEFORE),)
+    if asked.in_transaction:
+        newest = scope.release.tells_transactions and not asked.unversioned
+        return TxnOffsetCommit(
+            member="" if simple else author.id,
+            generation=epoch,
+            producer=process,
+            offsets=offsets,
+            version=KIP_1319 if newest else None,
+        )
     return OffsetCommit(
         member="" if simple else author.id,
         generation=epoch,
-        offsets=((topic, number, BEYOND if asked.beyond else BEFORE),),
+        offsets=offsets,
         version=UNVERSIONED if asked.unversioned else None,
     )
 
@@ -75,13 +135,32 @@ def answer_of_kafka(answer: Answer | None) -> dict[str, Any]:
     return {}
 
 
-def memory_of_model(offsets: Offsets | None) -> Mapping[str, Any]:
-    """What is committed, as facts; none without the feature."""
-    return {} if offsets is None else {"committed beyond": offsets.beyond}
+def passing(title: str) -> tuple[Command, ...]:
+    """The commands of a row in which nobody asks anything; none, if the row is another one."""
+    if title == retention_passes.name:
+        return (Advance(ms=KEPT_MS),)
+    return (Fire(timer="expire-group-metadata"),) if title == sweep_begins.name else ()
+
+
+def memory_of_model(offsets: Offsets | None, scope: ConsumerScope) -> Mapping[str, Any]:
+    """What is committed, and what waits, as facts; none without the feature."""
+    if offsets is None:
+        return {}
+    waits = tuple((index_of(one.who), one.beyond, one.newer) for one in offsets.pending)
+    return {
+        "committed beyond": offsets.beyond,
+        "committed": offsets.stored if scope.expiry else None,
+        "in transactions": tuple(sorted(waits)),
+    }
 
 
 def memory_of_kafka(memory: Memory, scope: ConsumerScope) -> Mapping[str, Any]:
     """The same of Kafka."""
     if not scope.offsets:
         return {}
-    return {"committed beyond": any(offset >= BEYOND for *_, offset in memory.offsets)}
+    waits = ((who, offset >= BEYOND, newer) for who, _, _, offset, newer in memory.pending)
+    return {
+        "committed beyond": any(offset >= BEYOND for *_, offset in memory.offsets),
+        "committed": bool(memory.offsets) if scope.expiry else None,
+        "in transactions": tuple(sorted(waits)),
+    }

@@ -16,7 +16,7 @@ ANY = 99  # a fault that may happen may happen any number of times
 TIMERS = ("append_failure", "fail_over", "rebalance_timeout", "session_timeout")
 # What Kafka does.
 READINGS: Mapping[str, Any] = dict.fromkeys(
-    ("k3", "k14", "k19", "k20", "k22", "k24", "k26", "k27", "kafka_20641"), AS_KAFKA
+    ("k3", "k14", "k19", "k20", "k22", "k24", "k26", "k27", "k32", "kafka_20641"), AS_KAFKA
 )
 FIRST = 6_000  # rows of a family that has too many to execute all
 
@@ -89,6 +89,60 @@ EVERY: tuple[Family, ...] = (
     ),
     Family(
         "commits late by epochs", {"members": 1, "partitions": 2, "offsets": True}, ("metadata",)
+    ),
+    Family(
+        "transactions",
+        {
+            "members": 2,
+            "partitions": 1,
+            "static_members": 1,
+            "offsets": True,
+            "transactions": True,
+        },
+        ("append_failure", "fail_over", "session_timeout"),
+        most=FIRST,
+    ),
+    Family(
+        "two transactions",
+        {
+            "members": 2,
+            "partitions": 1,
+            "max_size": 1,
+            "offsets": True,
+            "transactions": True,
+        },
+        (),
+        most=FIRST // 2,
+    ),
+    Family(
+        "transactions late by epochs",
+        {"members": 1, "partitions": 2, "offsets": True, "transactions": True},
+        ("metadata",),
+        most=FIRST // 3,
+    ),
+    Family(
+        "expiry",
+        {"members": 1, "topics": 2, "partitions": 1, "offsets": True, "expiry": True},
+        ("session_timeout",),
+        most=FIRST,
+    ),
+    Family(
+        "expiry beside transactions",
+        {
+            "members": 1,
+            "partitions": 1,
+            "offsets": True,
+            "transactions": True,
+            "expiry": True,
+        },
+        (),
+        most=FIRST,
+    ),
+    Family(
+        "expiry and a static member",
+        {"members": 1, "partitions": 1, "static_members": 1, "offsets": True, "expiry": True},
+        ("fail_over",),
+        most=FIRST // 2,
     ),
     Family("interval", {"members": 2, "partitions": 1, "interval": True}, most=FIRST // 2),
     Family(

@@ -17,7 +17,15 @@ from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import anybody, heartbeats, offsets, targets, timers
 from groupcheck.model.protocol.consumer.commits import Offsets
 from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer
-from groupcheck.model.protocol.consumer.messages import Commit, Fetch, Kind, Link, Request, Tag
+from groupcheck.model.protocol.consumer.messages import (
+    Commit,
+    Fetch,
+    Kind,
+    Link,
+    Marker,
+    Request,
+    Tag,
+)
 from groupcheck.model.protocol.consumer.plans import NAMED, instance_of, name
 from groupcheck.model.protocol.consumer.releases import RELEASES
 from groupcheck.model.protocol.consumer.votes import NAMES
@@ -83,7 +91,7 @@ class ConsumerRow:
     fails: bool
     outcomes: tuple[Outcome, ...]
     # The request about offsets, if it is one.
-    asked: Commit | Fetch | None = None
+    asked: Commit | Fetch | Marker | None = None
 
     @property
     def leaves(self) -> int:
@@ -106,6 +114,7 @@ class ConsumerRows:
         self._links = [self._see.at["link", i] for i in range(self.scope.members)]
         self._seats = [self._see.at["seat", i] for i in range(self.scope.members)]
         ((_, _, self.start),) = self._see.starts()
+        self._rebalance_ms = committing.SILENT_MS if self.scope.expiry else REBALANCE_MS
 
     def core(self, state: State) -> Core:
         """What the model knows of the group."""
@@ -168,7 +177,7 @@ class ConsumerRows:
         """The model's memory as facts."""
         return {
             **of_model(self.core(state), self.seats(state), self.scope),
-            **committing.memory_of_model(self._committed(state)),
+            **committing.memory_of_model(self._committed(state), self.scope),
         }
 
     def _wrote(self, before: State, after: State, fired: tuple[str, ...]) -> bool:
@@ -195,6 +204,8 @@ class ConsumerRows:
         if RELEASES[kafka].interval:
             interval = INTERVAL_MS if scope.interval else 0
             config["group.consumer.assignment.interval.ms"] = str(interval)
+        if scope.expiry:
+            config |= committing.RETENTION
         if scope.max_size is not None:
             config["group.consumer.max.size"] = str(scope.max_size)
         return Reset(topics=self._topics(scope.at_first), config=config, seed=self._seed)
@@ -211,13 +222,15 @@ class ConsumerRows:
             return *failing, self._heartbeat(row.request, row.me, row.before, known[row.me])
         if row.asked is not None and row.me is not None:
             author = _author(row, known[row.me])
-            return *failing, committing.told(row.asked, author, self.scope)
+            return *failing, committing.told(row.asked, author, self.scope, row.me)
         if row.title == offsets.anybody_holds_up.name:
             return (Look(),)
         if row.title == timers.session_timeout.name and row.me is not None:
             return *failing, Fire(timer=f"session-timeout-g-{known[row.me].id}")
         if row.title == timers.rebalance_timeout.name and row.me is not None:
             return *failing, Fire(timer=f"rebalance-timeout-g-{known[row.me].id}")
+        if passing := committing.passing(row.title):
+            return passing
         if row.title == timers.interval_passes.name:
             return (Advance(ms=INTERVAL_MS),)
         if row.title == timers.move_coordinator.name:
@@ -262,7 +275,7 @@ class ConsumerRows:
             member=sender(request, me, known),
             epoch=epoch_of(request, known),
             instance=instance_of(me) if me < scope.static_members else None,
-            rebalance_timeout_ms=REBALANCE_MS if joins or request.full else -1,
+            rebalance_timeout_ms=self._rebalance_ms if joins or request.full else -1,
             topics=topics,
             owned=None if request.owned is None else by_name(request.owned, scope),
             regex=None if request.pattern is None else EVERY_TOPIC if request.pattern else "",
@@ -285,7 +298,7 @@ def _author(row: ConsumerRow, known: Known) -> Author:
     if row.title == offsets.late_commit.name:
         # Whatever its tag has become.
         return Author(known.held[0], known.held[1], known.held[1])
-    other = row.asked is not None and row.asked.other
+    other = isinstance(row.asked, Commit | Fetch) and row.asked.other
     return Author(_another(row.me or 0, known) if other else known.id, known.epoch, known.previous)
 
 

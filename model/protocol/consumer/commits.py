@@ -5,8 +5,8 @@ One partition is watched, and one of its records: an offset is beyond this recor
 promise about offsets compares two of them, so one record shows whatever any record would, and
 nothing has to be counted.
 
-Left out: transactions (TxnOffsetCommit), a group that a simple consumer creates with its commit,
-metadata and expiry of offsets.
+Transactions are in `transactions`, expiry in `expiry`. Left out: a group that a simple consumer
+creates with its commit, and metadata.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import evolve, urgent
+from groupcheck.model.engine import Element, evolve, urgent
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     GROUP_ID_NOT_FOUND,
     NONE,
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
+    UNSTABLE_OFFSET_COMMIT,
     UNSUPPORTED_VERSION,
 )
 from groupcheck.model.protocol.consumer.memory import Core, Seat
@@ -35,8 +36,23 @@ NOT_STORED = {
     "unversioned": UNSUPPORTED_VERSION,
     "stale": STALE_MEMBER_EPOCH,
     "failed": COORDINATOR_NOT_AVAILABLE,
+    "unstable": UNSTABLE_OFFSET_COMMIT,
 }
+REFUSED_COMMITS = ("absent", "unknown", "unversioned", "stale", "failed")
 STORED = ("accepted", "by_partition", "simple")
+
+
+@frozen
+class Pending:
+    """The offset of an open transaction."""
+
+    # Whose producer's it is.
+    who: Element
+    beyond: bool
+    # Its record stands behind that of the committed offset.
+    newer: bool = True
+    # It was committed longer ago than offsets are kept (only with expiry).
+    aged: bool = False
 
 
 @frozen
@@ -49,11 +65,25 @@ class Offsets:
     beyond: bool = False
     # A ghost: some application has processed that record.
     processed: bool = False
+    # The offsets of open transactions, in the order of their records.
+    pending: tuple[Pending, ...] = ()
+    # A ghost: a transaction in which that record was processed is committed.
+    delivered: bool = False
+    # Only with expiry. An offset is committed; that was longer ago than offsets are kept.
+    stored: bool = False
+    aged: bool = False
+    # Only with expiry. A ghost: the group has been empty for as long as offsets are kept.
+    rested: bool = False
 
     @property
     def bit(self) -> int:
         """The watched partition, as a set of partitions."""
         return 1 << self.watched
+
+    def committed(self, beyond: bool, *, aged: bool = False) -> Offsets:
+        """With this offset, whose record is the last one."""
+        older = tuple(evolve(one, newer=False) for one in self.pending)
+        return evolve(self, beyond=beyond, pending=older, aged=aged)
 
 
 def judged(
@@ -79,7 +109,12 @@ def judged(
     return "by_partition" if by_partition and kept else "stale"
 
 
-@urgent(*NOT_STORED, *STORED, when=lambda link: isinstance(link.asked, Commit))
+def plain(link: Link) -> bool:
+    """Is a commit handled that is in no transaction?"""
+    return isinstance(link.asked, Commit) and not link.asked.in_transaction
+
+
+@urgent(*REFUSED_COMMITS, *STORED, when=plain)
 def offset_commit(
     core: Core, seat: Seat | None, link: Link, offsets: Offsets, scope: ConsumerScope
 ) -> Iterator[tuple[str, Core, Seat | None, Link, Offsets]]:
@@ -90,19 +125,26 @@ def offset_commit(
     if label in STORED and commit.fails:
         label = "failed"
     if label in STORED:
-        offsets = evolve(offsets, beyond=commit.beyond)
+        offsets = offsets.committed(commit.beyond)
     told = Told(NOT_STORED.get(label, NONE))
     yield label, core, seat, evolve(link, asked=None, told=told), offsets
 
 
 @urgent(
-    "absent", "unknown", "stale", "found", "simple", when=lambda link: isinstance(link.asked, Fetch)
+    "absent",
+    "unknown",
+    "stale",
+    "unstable",
+    "found",
+    "simple",
+    when=lambda link: isinstance(link.asked, Fetch),
 )
 def offset_fetch(
     core: Core, seat: Seat | None, link: Link, offsets: Offsets
 ) -> Iterator[tuple[str, Core, Seat | None, Link, Offsets]]:
     """An OffsetFetch: of a member only with the epoch that its record has. A group that does not
-    exist has no offset, and there is no error.
+    exist has no offset, and there is no error. It is told to wait while a transaction has an offset
+    of the partition (88).
     """
     fetch = link.asked
     assert isinstance(fetch, Fetch)
@@ -116,8 +158,10 @@ def offset_fetch(
         label = "found" if seat.parked and fetch.sender == Sender.AWAY else "stale"
     else:
         label = "found" if fetch.tag == Tag.CURRENT else "stale"
-    refused = label in ("unknown", "stale")
-    told = Told(NOT_STORED[label]) if refused else Told(beyond=offsets.beyond)
+    if label in ("absent", "found", "simple") and fetch.stable and offsets.pending:
+        label = "unstable"
+    refused = label in ("unknown", "stale", "unstable")
+    told = Told(NOT_STORED[label]) if refused else Told(beyond=core.exists and offsets.beyond)
     yield label, core, seat, evolve(link, asked=None, told=told), offsets
 
 

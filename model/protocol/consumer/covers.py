@@ -103,6 +103,23 @@ SHOWS: tuple[Fields, ...] = (
         "offsets": True,
         "faults": {"append_failure": 1},
     },
+    {"members": 2, "partitions": 1, "offsets": True, "transactions": True},
+    {
+        "members": 1,
+        "partitions": 1,
+        "offsets": True,
+        "transactions": True,
+        "requests": "anybody",
+        "faults": {"append_failure": 1},
+    },
+    {
+        "members": 1,
+        "topics": 2,
+        "partitions": 1,
+        "offsets": True,
+        "expiry": True,
+        "faults": {"subscription": 1, "close": 1},
+    },
 )
 UNREACHED: Mapping[str, str] = {}
 BOOKKEEPING: Mapping[str, str] = {

@@ -105,6 +105,9 @@ class Commit:
     unversioned: bool = False
     # It comes from another member id than the record has.
     other: bool = False
+    # It is a TxnOffsetCommit, which counts once its transaction is committed. Such a one is not
+    # `unversioned` from version 6 on (KIP-1319).
+    in_transaction: bool = False
     # Its append will fail.
     fails: bool = False
     # Since it was sent, the member was given the partition at an epoch that is newer (KIP-1251).
@@ -114,6 +117,11 @@ class Commit:
     former: bool = False
     given_up: bool = False
 
+    def of_owner(self, seat: Seat | None, watched: int) -> bool:
+        """Does it come from the member of this record, which owns the partition since before?"""
+        over = self.former or self.given_up
+        return seat is not None and not (seat.parked or over) and bool(seat.owned & watched)
+
 
 @frozen
 class Fetch:
@@ -122,6 +130,15 @@ class Fetch:
     sender: Sender = Sender.MEMBER
     tag: Tag = Tag.OLD
     other: bool = False
+    # It waits for open transactions (requireStable), as Java's member always does.
+    stable: bool = True
+
+
+@frozen
+class Marker:
+    """The end of a transaction of this process (WriteTxnMarkers)."""
+
+    commits: bool
 
 
 @frozen
@@ -129,6 +146,8 @@ class Told:
     """The answer to a commit, or to a fetch."""
 
     code: int = NONE
+    # It answers a TxnOffsetCommit.
+    in_transaction: bool = False
     # Of a fetch that succeeds: is the committed offset beyond the watched record?
     beyond: bool | None = None
 
@@ -173,7 +192,7 @@ class Link:
     # A commit on a former connection; inside a step, a request about offsets, and its answer (only
     # where there are offsets).
     held: Commit | None = None
-    asked: Commit | Fetch | None = None
+    asked: Commit | Fetch | Marker | None = None
     told: Told | None = None
     # It has a group.instance.id. It never changes.
     static: bool = False

@@ -48,6 +48,10 @@ class Release:
         "The successor of a static member comes in although the group is full (KAFKA-20601)."
     )
     settles_empty: bool = rule("An empty group is at its target (KAFKA-20442).")
+    tells_transactions: bool = rule(
+        "A TxnOffsetCommit is told that its epoch is stale (113), or that there is no group (69), "
+        "from its version 6 on. Before, both are 22 ILLEGAL_GENERATION (KIP-1319)."
+    )
     follows_votes: bool = rule(
         "Another assignor that most members name rebalances the group (KAFKA-20434)."
     )
@@ -63,13 +67,23 @@ class Release:
     keeps_classic_out: bool = rule(
         "With the policy `disabled` no classic member joins a consumer group (KAFKA-20640)."
     )
+    keeps_pending: bool = rule(
+        "A group that has nothing but offsets of open transactions stays. Before, the sweep "
+        "deletes it (KAFKA-19164)."
+    )
     rebalances_successor: bool = rule(
         "A downgrade by a successor that subscribes to something else rebalances (KAFKA-19546)."
     )
 
 
 _4_4_0 = Release()
-_4_3_1 = evolve(_4_4_0, admits_successor=False, settles_empty=False, follows_votes=False)
+_4_3_1 = evolve(
+    _4_4_0,
+    admits_successor=False,
+    settles_empty=False,
+    follows_votes=False,
+    tells_transactions=False,
+)
 _4_3_0 = evolve(_4_3_1, keeps_classic_out=False)
 _4_2_0 = evolve(
     _4_3_0,
@@ -87,7 +101,7 @@ _4_1_1 = evolve(
     keeps_epoch=False,
     pattern_ends=False,
 )
-_4_0_0 = evolve(_4_1_1, rebalances_successor=False)
+_4_0_0 = evolve(_4_1_1, keeps_pending=False, rebalances_successor=False)
 RELEASES: Mapping[str, Release] = {
     "4.4.0": _4_4_0,
     "4.3.1": _4_3_1,

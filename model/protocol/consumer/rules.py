@@ -17,6 +17,7 @@ from groupcheck.model.protocol.consumer.client_faults import (
     leave_ghost,
 )
 from groupcheck.model.protocol.consumer.commits import OFFSET_REQUEST_RULES
+from groupcheck.model.protocol.consumer.expiry import OWN_TIME, SWEEP_RULES, expiry
 from groupcheck.model.protocol.consumer.heartbeats import REQUEST_RULES
 from groupcheck.model.protocol.consumer.java_member import JavaMember
 from groupcheck.model.protocol.consumer.java_rules import JAVA_RULES, java_hears
@@ -26,9 +27,14 @@ from groupcheck.model.protocol.consumer.offsets import offsets
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.targets import WALK_RULES
 from groupcheck.model.protocol.consumer.timers import LOAD_RULES, OTHER_RULES, TIMER_RULES
+from groupcheck.model.protocol.consumer.transactions import (
+    TRANSACTION_REQUEST_RULES,
+    transactions,
+)
 
 COORDINATOR_RULES = (*TIMER_RULES, *OTHER_RULES, *WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
-COORDINATOR = frozenset(r.name for r in (*COORDINATOR_RULES, *OFFSET_REQUEST_RULES))
+OF_OFFSETS = (*OFFSET_REQUEST_RULES, *TRANSACTION_REQUEST_RULES, *OWN_TIME, *SWEEP_RULES)
+COORDINATOR = frozenset(r.name for r in (*COORDINATOR_RULES, *OF_OFFSETS))
 BY_THEMSELVES = (*TIMER_RULES, *OTHER_RULES)
 INSIDE = (*WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
 MEMBERS = (*BY_THEMSELVES, *CLIENT_RULES, *FAULT_RULES, leave_ghost, hear_answer, *INSIDE)
@@ -86,4 +92,10 @@ def spec(scope: ConsumerScope) -> Spec:
         deadlock=not anybody,
         initial=[{"link": links}],
     )
-    return offsets(base) if scope.offsets else base
+    for there, feature in (
+        (scope.offsets, offsets),
+        (scope.transactions, transactions),
+        (scope.expiry, expiry),
+    ):
+        base = feature(base) if there else base
+    return base

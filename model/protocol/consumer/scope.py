@@ -115,6 +115,12 @@ class ConsumerScope:
         "Are offsets of one partition committed and fetched? It implies assignment_epochs.",
         TRUTH,
     )
+    transactions: bool = bound(
+        False, "Are offsets committed in transactions (with offsets)?", TRUTH
+    )
+    expiry: bool = bound(
+        False, "Do offsets expire, and with the last one an empty group (with offsets)?", TRUTH
+    )
     interval: bool = bound(
         False, "Is there an assignment interval (Kafka 4.3 and newer)? Otherwise it is 0.", TRUTH
     )
@@ -209,6 +215,10 @@ class ConsumerScope:
         "a member that has left because its application did not poll in time, or that is fenced,"
         " commits without an epoch, which counts in a group that is empty."
     )
+    k32: str = finding(
+        "an offset expires as soon as its group is empty, if it was committed long ago. KIP-211"
+        " keeps it until the group has been empty for so long."
+    )
     kafka_20641: str = finding("a static member that leaves while it revokes stays UNREVOKED.")
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
@@ -249,6 +259,7 @@ class ConsumerScope:
                     where="scope",
                     do="add java=True",
                 )
+        self._check_offsets()
         check_interval(self.kafka, asked=self.interval, there=self.release.interval)
         plans = self.members ** (self.topics * self.partitions)
         if self.assignor in ("any", "sticky") and plans > MOST_OUTCOMES:
@@ -256,6 +267,17 @@ class ConsumerScope:
                 f"assignor {self.assignor} looks at {plans:,} plans, more than {MOST_OUTCOMES:,}",
                 where="scope",
                 do="take fewer partitions, or assignor uniform",
+            )
+
+    def _check_offsets(self) -> None:
+        for name in ("transactions", "expiry"):
+            if getattr(self, name) and not self.offsets:
+                raise ScopeError(
+                    f"{name} without offsets mean nothing", where="scope", do="add offsets=True"
+                )
+        if self.transactions and (self.java or self.auto_commit):
+            raise ScopeError(
+                "with transactions, members are simple ones without auto_commit", where="scope"
             )
 
     @property
@@ -277,6 +299,11 @@ class ConsumerScope:
     def members_commit(self) -> bool:
         """Are there members that commit?"""
         return self.offsets and self.requests == "members"
+
+    @property
+    def members_use_transactions(self) -> bool:
+        """Are there members that commit in transactions?"""
+        return self.transactions and self.requests == "members"
 
     @property
     def listens(self) -> bool:

@@ -16,7 +16,7 @@ from groupcheck.model.protocol.classic.step_words import (
     partitions,
 )
 from groupcheck.model.protocol.codes import name_of
-from groupcheck.model.protocol.consumer.commits import NOT_STORED
+from groupcheck.model.protocol.consumer.commits import NOT_STORED, REFUSED_COMMITS
 from groupcheck.model.protocol.consumer.heartbeats import REFUSED
 from groupcheck.model.protocol.consumer.messages import Tag
 from groupcheck.model.protocol.story import Lane, Line, Message, Note, Span, Story
@@ -24,8 +24,8 @@ from groupcheck.model.protocol.story import Lane, Line, Message, Note, Span, Sto
 State = Mapping[str, Any]
 # Request about offsets -> why it is refused.
 OFFSET_REQUESTS: Mapping[str, tuple[str, ...]] = {
-    "offset_commit": (*NOT_STORED,),
-    "offset_fetch": ("unknown", "stale"),
+    "offset_commit": REFUSED_COMMITS,
+    "offset_fetch": ("unknown", "stale", "unstable"),
 }
 # Outcome -> what the member does, or the coordinator where {who} stands in the words.
 DOES: Mapping[str, str] = {
@@ -61,6 +61,17 @@ DOES: Mapping[str, str] = {
     "anybody_commits:failing": "sends some commit whose append fails",
     "anybody_fetches": "asks what is committed",
     "anybody_holds_up": "sends a commit that is held up",
+    "send_offsets_to_transaction": "commits its position in {watched} in its transaction",
+    "end_transaction:commit": "commits its transaction",
+    "end_transaction:abort": "aborts its transaction, or it times out",
+    "marker_arrives": "has ended its transaction, and the marker arrives",
+    "anybody_commits_in_transaction:request": "sends some commit in a transaction",
+    "anybody_commits_in_transaction:failing": "sends one in a transaction whose append fails",
+    "anybody_ends_a_transaction:commit": "commits its transaction",
+    "anybody_ends_a_transaction:abort": "aborts its transaction",
+    "anybody_fetches_unstable": "asks what is committed, whatever transactions are open",
+    "retention_passes": "has waited for as long as offsets are kept",
+    "sweep_begins": "looks for offsets that have expired",
     "anybody_sends:request": "sends some heartbeat",
     "anybody_sends:failing": "sends some heartbeat whose append fails",
     "session_timeout:removed": "hears nothing from {who} and removes it",
@@ -112,6 +123,21 @@ HANDLES: Mapping[str, str] = {
     "offset_fetch:found": "tells {who} what is committed",
     "offset_fetch:simple": "tells a client that is no member what is committed",
     "offset_fetch:absent": "knows no such group, and of no offset",
+    "txn_offset_commit:accepted": "keeps the offset of {who} for the end of the transaction",
+    "txn_offset_commit:by_partition": (
+        "keeps the offset of {who}, whose epoch has grown since, for the end of the transaction"
+    ),
+    "txn_offset_commit:nameless": "keeps an offset for a transaction that names no member",
+    "txn_offset_commit:stale": "refuses the offset of {who}, whose epoch is stale",
+    "txn_offset_commit:absent": "knows no such group",
+    "txn_offset_commit:unknown": f"answers {name_of(NOT_STORED['unknown'])}",
+    "txn_offset_commit:failed": f"answers {name_of(NOT_STORED['failed'])}",
+    "write_txn_marker:committed": "stores the offset of the transaction",
+    "write_txn_marker:superseded": "drops the offset of the transaction: a newer one counts",
+    "write_txn_marker:aborted": "drops the offset of the transaction",
+    "offsets_expire:kept": "keeps all",
+    "offsets_expire:expired": "lets the offset expire",
+    "offsets_expire:deleted": "deletes the group, which has no member and no offset any more",
     "target_written": "has a new target",
     "resolve_pattern": "knows which topics the pattern of {who} means",
     **{
@@ -132,7 +158,7 @@ SILENT = frozenset(
     load_ghosts timers_restarted consumer_heartbeat:accepted reconcile_member:kept hear_answer:well
     hear_answer:unavailable leave_ghost nobody_hears java_hears:well java_hears:ignored
     java_hears:unavailable java_hears:left hear_of_offsets position_is_lost
-    nobody_hears_of_offsets
+    nobody_hears_of_offsets read_subscription read_subscriptions_of_ghosts
     """.split()
 )
 HEARS: Mapping[str, str] = {
@@ -147,6 +173,8 @@ TIMERS = (
     "ghost_expires",
     "session_over",
     "interval_passes",
+    "retention_passes",
+    "sweep_begins",
 )
 FAULTS = (
     "crash",
@@ -169,7 +197,11 @@ HANDLERS: Mapping[str, str] = {
     "leave_consumer_group": "heartbeat",
     "offset_commit": "OffsetCommit",
     "offset_fetch": "OffsetFetch",
+    "txn_offset_commit": "TxnOffsetCommit",
+    "write_txn_marker": "WriteTxnMarkers",
 }
+# What TxnOffsetCommit is told by version (KIP-1319).
+BY_VERSION = ("txn_offset_commit:stale", "txn_offset_commit:absent")
 LAST_WORDS = (*HANDLERS, "reconcile_member")
 
 
@@ -318,8 +350,11 @@ def _kind(rule: str, words: Words) -> Literal["event", "timer", "fault"]:
 
 
 def _code(firing: Firing) -> str:
+    if firing.name in BY_VERSION:
+        return "refused"
     label = firing.name.partition(":")[2]
-    refused = NOT_STORED if firing.name.startswith("offset_") else REFUSED
+    about_offsets = firing.name.startswith(("offset_", "txn_offset_"))
+    refused = NOT_STORED if about_offsets else REFUSED
     return name_of(15 if label == "failed" else refused.get(label, 0))
 
 

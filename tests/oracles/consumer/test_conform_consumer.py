@@ -27,6 +27,8 @@ SMALL = {
     "offsets": 300,
     "late commits": 1_100,
     "named assignors": 160,
+    "two transactions": 500,
+    "expiry and a static member": 400,
 }
 VERSIONS = ("4.3.1", "4.0.0")
 DIFFER = {

@@ -1,0 +1,278 @@
+"""The feature `transactions` (with offsets): members process in transactions, and commit their
+offsets in them (Producer.sendOffsetsToTransaction).
+
+A TxnOffsetCommit is judged as an OffsetCommit is (ConsumerGroup.validateOffsetCommit), and waits at
+the coordinator for the end of its transaction (OffsetMetadataManager). Meanwhile an OffsetFetch
+that wants stable offsets is refused (88). One without a member id is taken from anybody: then only
+the transactional.id fences.
+
+Left out: the transaction coordinator, which numbers producers and fences them (KIP-360, KIP-890),
+so no TxnOffsetCommit is held up. The end of a transaction is decided at once, and its marker comes
+later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import Element, Spec, array, evolve, rule, urgent
+from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, NONE
+from groupcheck.model.protocol.consumer import client_faults, offsets
+from groupcheck.model.protocol.consumer.client import Client
+from groupcheck.model.protocol.consumer.commits import NOT_STORED, Offsets, Pending, judged
+from groupcheck.model.protocol.consumer.memory import Core, Seat
+from groupcheck.model.protocol.consumer.messages import (
+    Commit,
+    Fetch,
+    Link,
+    Marker,
+    Sender,
+    Tag,
+    Told,
+)
+from groupcheck.model.protocol.consumer.offsets import Position
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.transform import extended, inserted, own, rebuilt, without
+
+Values = dict[str, Any]
+PENDS = ("accepted", "by_partition", "nameless")
+
+
+class Txn(Enum):
+    """Where the transaction of a process is."""
+
+    NONE = "none"
+    # The watched record is processed in it.
+    OPEN = "open"
+    # Its offset is at the coordinator.
+    SENT = "sent"
+    # The same, and the process is gone.
+    LEFT = "left"
+    # Its end is decided, and the marker is on its way to the coordinator.
+    COMMITS = "commits"
+    ABORTS = "aborts"
+
+
+def judged_in_transaction(
+    core: Core, seat: Seat | None, commit: Commit, watched: int, scope: ConsumerScope
+) -> str:
+    """Why a TxnOffsetCommit is refused, or which of `PENDS` it is. Any version knows epochs."""
+    if commit.sender == Sender.SIMPLE:
+        return "nameless"
+    return judged(core, seat, attrs.evolve(commit, unversioned=False), watched, scope)
+
+
+def code_of(label: str, commit: Commit, scope: ConsumerScope) -> int:
+    """The error of a TxnOffsetCommit that is refused."""
+    older = commit.unversioned or not scope.release.tells_transactions
+    return ILLEGAL_GENERATION if older and label in ("stale", "absent") else NOT_STORED[label]
+
+
+def waits(known: Offsets, who: Element, beyond: bool) -> Offsets:
+    """With an offset that waits for the end of this process's transaction."""
+    others = tuple(one for one in known.pending if one.who != who)
+    return evolve(known, pending=(*others, Pending(who, beyond)))
+
+
+def ended(known: Offsets, who: Element, commits: bool) -> tuple[str, Offsets]:
+    """After the end of a transaction: its offset is the committed one, if its record stands behind
+    that. Those whose records stand before it are older than the committed one from then on.
+    """
+    at = next(k for k, one in enumerate(known.pending) if one.who == who)
+    own, before, after = known.pending[at], known.pending[:at], known.pending[at + 1 :]
+    rest = evolve(known, pending=(*before, *after))
+    if not commits:
+        return "aborted", rest
+    if not own.newer:
+        return "superseded", rest
+    stored = evolve(known, pending=before).committed(own.beyond, aged=own.aged)
+    return "committed", evolve(stored, pending=(*stored.pending, *after))
+
+
+@urgent(
+    "absent",
+    "unknown",
+    "stale",
+    "failed",
+    *PENDS,
+    when=lambda link: isinstance(link.asked, Commit) and link.asked.in_transaction,
+)
+def txn_offset_commit(
+    me: Element, core: Core, seat: Seat | None, link: Link, offsets: Offsets, scope: ConsumerScope
+) -> Iterator[tuple[str, Core, Seat | None, Link, Offsets]]:
+    """A TxnOffsetCommit: the offset waits for the end of the transaction."""
+    commit = link.asked
+    assert isinstance(commit, Commit)
+    label = judged_in_transaction(core, seat, commit, offsets.bit, scope)
+    if label in PENDS and commit.fails:
+        label = "failed"
+    if label in PENDS:
+        offsets = waits(offsets, me, commit.beyond)
+    code = NONE if label in PENDS else code_of(label, commit, scope)
+    told = Told(code, in_transaction=True)
+    yield label, core, seat, evolve(link, asked=None, told=told), offsets
+
+
+@urgent("committed", "superseded", "aborted", when=lambda link: isinstance(link.asked, Marker))
+def write_txn_marker(
+    me: Element, link: Link, offsets: Offsets
+) -> Iterator[tuple[str, Link, Offsets]]:
+    """The marker that ends a transaction (replayEndTransactionMarker)."""
+    marker = link.asked
+    assert isinstance(marker, Marker)
+    label, offsets = ended(offsets, me, marker.commits)
+    yield label, evolve(link, asked=None), offsets
+
+
+@rule(when=lambda txn: txn == Txn.OPEN)
+def send_offsets_to_transaction(
+    client: Client, link: Link, seat: Seat | None, reading: Position, offsets: Offsets, txn: Txn
+) -> Iterator[tuple[Client, Link, Seat | None, Position, Offsets, Txn]]:
+    """A member commits its position in its transaction, with the epoch that it knows."""
+    if client.holds & offsets.bit and client.beats:
+        commit = offsets_of(client, link, seat, reading, offsets)
+        yield client, evolve(link, asked=commit), seat, reading, offsets, txn
+
+
+def offsets_of(
+    client: Client, link: Link, seat: Seat | None, reading: Position, known: Offsets
+) -> Commit:
+    """The commit of a member's position in its transaction."""
+    commit = offsets.commit_of(client, link, seat, reading, known)
+    return attrs.evolve(commit, in_transaction=True)
+
+
+@rule("commit", "abort", when=lambda txn: txn in (Txn.SENT, Txn.LEFT))
+def end_transaction(
+    reading: Position, offsets: Offsets, txn: Txn
+) -> Iterator[tuple[str, Position, Offsets, Txn]]:
+    """A process commits its transaction, or aborts it and begins again where the group has
+    committed. What a process that is gone has left open is aborted after a while.
+    """
+    if txn == Txn.SENT:
+        yield "commit", reading, evolve(offsets, delivered=True), Txn.COMMITS
+        reading = Position.NONE
+    yield "abort", reading, offsets, Txn.ABORTS
+
+
+@rule(when=lambda txn: txn in (Txn.COMMITS, Txn.ABORTS))
+def marker_arrives(link: Link, txn: Txn) -> Iterator[tuple[Link, Txn]]:
+    """The coordinator of the group hears how a transaction has ended."""
+    yield evolve(link, asked=Marker(txn == Txn.COMMITS)), Txn.NONE
+
+
+def commits_in_transaction(
+    core: Core, seat: Seat | None, *, static: bool, scope: ConsumerScope
+) -> Iterator[Commit]:
+    """All TxnOffsetCommits from one member, and one that names none."""
+    for commit in offsets.commits(core, seat, static=static):
+        if commit.unversioned:
+            continue
+        sent = attrs.evolve(commit, in_transaction=True)
+        yield sent
+        if (scope.release.tells_transactions and commit.tag != Tag.CURRENT) or not core.exists:
+            yield attrs.evolve(sent, unversioned=True)
+
+
+@rule("request", "failing", when=lambda link: link.answer is None and link.told is None)
+def anybody_commits_in_transaction(
+    core: Core, link: Link, seat: Seat | None, budget: Budget, scope: ConsumerScope
+) -> Iterator[tuple[str, Core, Link, Seat | None, Budget]]:
+    """A TxnOffsetCommit arrives that some client could have sent; perhaps its append fails."""
+    for commit in commits_in_transaction(core, seat, static=link.static, scope=scope):
+        yield "request", core, evolve(link, asked=commit), seat, budget
+        if budget.allows("append_failure"):
+            failing = evolve(link, asked=attrs.evolve(commit, fails=True))
+            yield "failing", core, failing, seat, budget.spend("append_failure")
+
+
+@rule("commit", "abort", when=lambda link: link.answer is None and link.told is None)
+def anybody_ends_a_transaction(
+    me: Element, link: Link, offsets: Offsets
+) -> Iterator[tuple[str, Link, Offsets]]:
+    """The marker of a transaction arrives."""
+    if any(one.who == me for one in offsets.pending):
+        yield "commit", evolve(link, asked=Marker(True)), offsets
+        yield "abort", evolve(link, asked=Marker(False)), offsets
+
+
+@rule(when=lambda link: link.answer is None and link.told is None)
+def anybody_fetches_unstable(link: Link, seat: Seat | None) -> Iterator[tuple[Link, Seat | None]]:
+    """A fetch arrives that does not wait for transactions."""
+    yield evolve(link, asked=Fetch(tag=Tag.CURRENT, stable=False)), seat
+
+
+def _heard(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """A member is told that its TxnOffsetCommit waits for the end; or it is refused, and the member
+    aborts its transaction and begins again where the group has committed.
+    """
+    told = before["link"].told
+    if not told.in_transaction:
+        return after
+    if told.code == NONE:
+        return {**after, "txn": Txn.SENT}
+    return {**after, "txn": Txn.NONE, "reading": Position.NONE}
+
+
+def _processed(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """The watched record is processed in a transaction."""
+    return {**after, "txn": Txn.OPEN}
+
+
+def _lost(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """Who loses the partition aborts what it has not sent."""
+    lost = before["txn"] == Txn.OPEN and after["reading"] == Position.NONE
+    return {**after, "txn": Txn.NONE} if lost else after
+
+
+def _gone(before: Values, label: str, after: Values, scope: Any) -> Values:
+    """The process is gone: its transaction ends by itself."""
+    leaves = {Txn.OPEN: Txn.NONE, Txn.SENT: Txn.LEFT}
+    return {**after, "txn": leaves.get(before["txn"], before["txn"])}
+
+
+TRANSACTION_REQUEST_RULES = (txn_offset_commit, write_txn_marker)
+MEMBER_RULES = (send_offsets_to_transaction, end_transaction, marker_arrives)
+ANYBODY_RULES = (
+    anybody_commits_in_transaction,
+    anybody_ends_a_transaction,
+    anybody_fetches_unstable,
+)
+# Whose members commit outside of transactions.
+OUTSIDE = (offsets.commit_position, offsets.delay_commit, offsets.late_commit)
+
+
+def transactions(spec: Spec) -> Spec:
+    """The feature, on the spec of members with offsets, or of anybody."""
+    scope: ConsumerScope = spec.scope
+    first = next(r for r in spec.rules if r.urgent)
+    spec = inserted(spec, first, *TRANSACTION_REQUEST_RULES)
+    if scope.requests == "anybody":
+        return rebuilt(spec, (), ANYBODY_RULES)
+    changed = [
+        extended(own(spec, offsets.hear_of_offsets), _heard, "txn"),
+        extended(own(spec, offsets.position_is_lost), _lost, "txn"),
+        extended(own(spec, client_faults.crash), _gone, "txn"),
+        extended(own(spec, client_faults.close_consumer), _gone, "txn"),
+        begins_a_transaction(own(spec, offsets.process_watched_record)),
+    ]
+    slots = {"txn": array(scope.members, Txn.NONE, of=Txn)}
+    spec = rebuilt(spec, changed, MEMBER_RULES, **slots)
+    return without(spec, *OUTSIDE)
+
+
+def begins_a_transaction(process: Any) -> Any:
+    """A record is processed in a transaction, once the last one has ended."""
+    extension = extended(process, _processed, "txn")
+    call = extension.call
+
+    def begin(*given: Any) -> Iterator[Any]:
+        if given[-2] == Txn.NONE:
+            yield from call(*given)
+
+    return attrs.evolve(extension, call=begin)
