@@ -34,6 +34,7 @@ def test_the_document_names_the_zombie_and_tells_the_facts(
     code, found = document(capsys, str(ZOMBIE))
     (g,) = found["groups"]
     assert [c["kind"] for c in g["causes"]] == ["process_paused"]
+    assert "Its commit after that was refused (UNKNOWN_MEMBER_ID)" in g["causes"][0]["text"]
     assert [c["kind"] for c in g["consequences"]] == ["zombie"]
     assert (code, found["schema"], found["format"], found["verdict"]) == (
         1,

@@ -34,6 +34,8 @@ REFUSED = {
 """A refusal -> the statement that a client's log would have. Refusals that are part of every
 rebalance are left out.
 """
+OVER = {"expired", "old_generation"}
+"""Refusals of who is no member of the generation any more."""
 STATEMENTS_KEPT = 50
 """Of each kind of statement."""
 
@@ -133,7 +135,11 @@ def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Stateme
     for away in found.absences[:STATEMENTS_KEPT]:
         who, window = away.client or away.member, away.window
         if away.kind == "frozen":
-            lasted = {} if window.ms is None else {"lasted": window.ms}
+            lasted: dict[str, Any] = {} if window.ms is None else {"lasted": window.ms}
+            late = (r for r in found.refusals if who in r.clients and r.what in OVER)
+            commit = next((r for r in late if "COMMIT" in r.api.upper()), None)
+            if commit is not None:
+                lasted["commit_refused"] = commit.name or commit.what
             text = f"{who} was silent, and came back with its old id"
             yield say("member_frozen", window.line, text, window.since, who, **lasted)
         elif away.kind == "dead" and requests:

@@ -46,6 +46,8 @@ class Step:
     broker: bool = False
     # Kinds of statements about the group that rule this table out.
     without: tuple[str, ...] = ()
+    # It may follow from an error that no line tells.
+    open: bool = False
 
 
 @define
@@ -107,11 +109,12 @@ def steps_told(
         return f"{name} ({said.process})" if several else name
 
     told: dict[str, _Told] = {}
+    open = False
     for said in statements:
         step = next((s for s in (*own, *steps()) if _is(s, said, kinds)), None)
         if step is None or not step.text:
             continue
-        words = written(step.text, said.fields)
+        words, open = written(step.text, said.fields), open or step.open
         one = told.setdefault(words, _Told(words, step.note, step.broker, {}, []))
         one.lines.append(said)
         if not step.broker and name_of(said):
@@ -121,7 +124,7 @@ def steps_told(
     some = list(told.values())
     writers = {name_of(said) for said in statements} - {""}
     notes = dict.fromkeys(one.note.rstrip(".") for one in some if one.note)
-    fails = any(map(_FAILS.search, told)) or not kinds.isdisjoint(_STATES)
+    fails = open or any(map(_FAILS.search, told)) or not kinds.isdisjoint(_STATES)
     fine = [NO_TROUBLE] if sound and not fails else []
     text = ". ".join([_sentence(some, len(writers) > 1), *notes, *fine])
     lines = tuple(one.lines[0] for one in some)

@@ -17,8 +17,9 @@ from attrs import Factory, define, frozen
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.members.handed_over import hand_over
+from groupcheck.traces.members.seen_rounds import MemberRound
 from groupcheck.traces.members.standing import Standing
-from groupcheck.traces.members.story import MemberRound, MemberStory
+from groupcheck.traces.members.story import MemberStory
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, Timeline, client_of

@@ -12,17 +12,17 @@ import re
 from bisect import bisect
 from collections.abc import Iterator
 
-from attrs import Factory, define, evolve, frozen
+from attrs import Factory, define, evolve
 
-from groupcheck.traces.clients.partitions import End as Ending
 from groupcheck.traces.clients.partitions import Holdings, partitions_of
 from groupcheck.traces.clients.statement import Statement, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.commits import APART_MS, Commits
+from groupcheck.traces.members.seen_rounds import End, MemberRound, Owned
 from groupcheck.traces.members.standing import Standing, Step, is_answer
 from groupcheck.traces.story.events import RebalanceCause
-from groupcheck.traces.story.moments import Moment, elapsed, is_back
+from groupcheck.traces.story.moments import Moment, is_back
 from groupcheck.traces.story.timeline import client_of
 
 ROUNDS_KEPT = 20_000
@@ -52,6 +52,11 @@ _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
 _HELD = {"assigned", "revoked", "lost"}
 _MEMBER_STATES = {"STABLE", "RECONCILING", "ACKNOWLEDGING"}
 """A member of KIP-848 that leaves one of these was a member before."""
+_IN, _OUT = {"heartbeat", "rebalancing", "committed"}, {
+    "closed", "generation_reset", "id_given", "left", "lost", "member_fenced", "member_unknown",
+    "poll_expired", "session_timed_out", "started", "subscribed",
+}  # fmt: skip
+"""Only a member says so; and after these it has no id, or loses it."""
 _SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
 _ENDS = {"left", "closed"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
@@ -73,60 +78,6 @@ _BEFORE = {"before", "begins", "answered"}
 
 
 @define
-class MemberRound:
-    """One rebalance as one member saw it."""
-
-    # When it sent JoinGroup, or began to reconcile; and why, in words.
-    asked: Moment | None
-    cause: RebalanceCause
-    why: str = ""
-    # The generation, or the epoch of KIP-848; None as long as it has not joined.
-    generation: int | None = None
-    member: str = ""
-    joined: Moment | None = None
-    # When it sent JoinGroup again, the last time.
-    asked_last: Moment | None = None
-    # Was its last JoinGroup answered, be it with an id to join with or an error?
-    answered: bool = False
-    # When it had its share.
-    synced: Moment | None = None
-    leader: str = ""
-    # The members of the generation, if this one leads it and its log tells them.
-    size: int | None = None
-    ids: frozenset[str] = frozenset()
-
-    @property
-    def begun(self) -> Moment | None:
-        return self.asked or self.joined or self.synced
-
-    @property
-    def took_ms(self) -> int | None:
-        return elapsed(self.asked, self.synced)
-
-
-@frozen
-class End:
-    """How a membership ended, by the member's own doing."""
-
-    at: Moment
-    how: str
-    reason: str = ""
-
-
-@frozen
-class Owned:
-    """A partition that the member held. Times are ms since 1970."""
-
-    partition: str
-    since: int
-    until: int
-    # revoked, lost, or `end of log`.
-    how: Ending
-    # The generation in which it got it; None if that is not known.
-    generation: int | None = None
-
-
-@define
 class MemberStory:
     """One member. Statements are added in the order of its log."""
 
@@ -145,6 +96,8 @@ class MemberStory:
     # log has the name.
     shared: bool = False
     twin: bool = False
+    # Lines before its first join show it as a member.
+    _present: bool = False
     # Its lines go back in time: they are of several processes, or out of order.
     goes_back: bool = False
     # It speaks KIP-848.
@@ -204,6 +157,8 @@ class MemberStory:
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
         self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
+        if not (self.member or self.modern):
+            self._present = kind not in _OUT and (self._present or _is_of_member(said))
         if self.open is not None and (is_answer(said, _JOIN) or _answers_a_join(said)):
             self.open.answered = True
         if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
@@ -347,7 +302,8 @@ class MemberStory:
             if self.member:  # whatever it had is not its own any more
                 self._former.add(self.member)
                 self.holdings.add(evolve(said, kind="lost", fields={"whole": True}))
-            if not self.member and said.fields.get("before") in _MEMBER_STATES:
+            before = self._present or said.fields.get("before") in _MEMBER_STATES
+            if not self.member and before:
                 self.earlier = named
             self.member = named
             self.joined.setdefault(named, at)
@@ -493,6 +449,12 @@ class MemberStory:
 
 def _answers_a_join(said: Statement) -> bool:
     return said.kind == "request_answered" and said.fields.get("api", _JOIN) == _JOIN
+
+
+def _is_of_member(said: Statement) -> bool:
+    """Does only a member say so? Who asks to join again may be new."""
+    owned = said.kind == "revoked" and said.fields.get("step", "callback") == "callback"
+    return said.kind in _IN or (owned and _some(said))
 
 
 def _some(said: Statement) -> bool:

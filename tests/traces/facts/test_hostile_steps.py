@@ -133,3 +133,14 @@ def test_both_protocols_in_one_log_are_told_by_their_own_words() -> None:
     )
     assert "c-1 asks to join" in text
     assert "c-2 takes over a changed assignment" in text and "epoch 5" in text
+
+
+def test_a_session_that_ended_for_no_told_reason_is_not_said_to_be_no_error() -> None:
+    ends = "[sarama] 2020/04/30 10:15:44 consumer/broker/2 closed dead subscription to t/2"
+    also = (
+        'time="2023-12-12T21:22:16Z" name=w_0[INFO] assigning partitions; why: clearing assignment'
+        " at end of group management session, how: unassigning everything, input: "
+    )
+    for line in (ends, also):
+        text = told(line)
+        assert "ends its session" in text and NO_TROUBLE not in text

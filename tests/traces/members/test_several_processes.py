@@ -114,3 +114,16 @@ def test_the_number_of_the_process_tells_two_of_one_name_apart() -> None:
     assert [name for name, _ in member_sentences(group.story)] == ["c"]
     # A number is no name of its own.
     assert group.all()[0].process == "process 101" and group.all()[0].who == "c"
+
+
+def test_a_member_that_was_in_the_group_before_is_not_said_to_have_joined_it() -> None:
+    told_to = LINE.format(at=1, text="Attempt to heartbeat failed since group is rebalancing")
+    gives = LINE.format(at=2, text="Revoke previously assigned partitions t-0")
+    asks = LINE.format(at=3, text="(Re-)joining group")
+    unknown = LINE.format(at=2, text="Attempt to heartbeat failed for since member id c-1 is not valid.")
+    story, sentence = told(told_to, gives, asks, joined(4, 8, IDS[0]))
+    assert f"was {IDS[0]} before" in sentence and not story.timeline.counts["joined"]
+    for new in ([asks], [told_to, gives, unknown, asks], [gives.replace(" t-0", ""), asks]):
+        story, sentence = told(*new, joined(4, 8, IDS[0]))
+        assert f"joined at 10:00:04.000 as {IDS[0]}" in sentence, new
+        assert story.timeline.counts["joined"] == 1
