@@ -114,7 +114,9 @@ class ConsumerRows:
         self._links = [self._see.at["link", i] for i in range(self.scope.members)]
         self._seats = [self._see.at["seat", i] for i in range(self.scope.members)]
         ((_, _, self.start),) = self._see.starts()
-        self._rebalance_ms = committing.SILENT_MS if self.scope.expiry else REBALANCE_MS
+        # Groups of other kinds have no offsets.
+        self._expires = self._offsets is not None and self.scope.expiry
+        self._rebalance_ms = committing.SILENT_MS if self._expires else REBALANCE_MS
 
     def core(self, state: State) -> Core:
         """What the model knows of the group."""
@@ -204,7 +206,7 @@ class ConsumerRows:
         if RELEASES[kafka].interval:
             interval = INTERVAL_MS if scope.interval else 0
             config["group.consumer.assignment.interval.ms"] = str(interval)
-        if scope.expiry:
+        if self._expires:
             config |= committing.RETENTION
         if scope.max_size is not None:
             config["group.consumer.max.size"] = str(scope.max_size)

@@ -175,7 +175,7 @@ def few(name: str) -> list[Verdict]:
 @pytest.mark.parametrize("name", by_night(every_name()))
 def test_both_engines_tell_the_same_of_the_cover_scopes(name: str) -> None:
     variant = load(name)
-    assert len(few(name)) > 2
+    assert len(few(name)) >= 2
     for verdict in few(name):
         spec = promised(variant, variant.spec(verdict.scope))
         assert counted(reference.explore(spec)) == counted(verdict)

@@ -59,6 +59,7 @@ RECIPES: dict[str, tuple[str, list[str], list[str]]] = {
         ["parquet", "junit"],
         ["conform.command:conform"],
     ),
+    "connect-rounds": ("connect-rounds --delay 5m", ["svg"], []),
     "assign": (f"assign {DATA}/assign/sticky.json", ["html", "junit"], []),
     "assign --against": (
         "assign --against kafka-python --examples 1",
