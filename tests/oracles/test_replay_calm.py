@@ -80,6 +80,22 @@ MISSING = (
     "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Found no committed offset for partition"
     " orders-0"
 )
+DEAD = (
+    "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Marking the coordinator b1:9092"
+    " (id: 2147483647 rack: null) dead"
+)
+FOUND = (
+    "\n10:00:00,400 INFO [Consumer clientId=c-1, groupId=g] Discovered group coordinator b1:9092"
+    " (id: 2147483646 rack: null)"
+)
+TOLD = (
+    "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Attempt to heartbeat failed since group is"
+    " rebalancing"
+)
+AGAIN = (
+    "\n10:00:00,400 INFO [Consumer clientId=c-1, groupId=g] Adding newly assigned partitions:"
+    " orders-1"
+)
 FENCED = "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] The member is fenced: {}"
 
 
@@ -90,6 +106,10 @@ FENCED = "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] The member is fen
         (46, "", "calm"),
         (46, RESET, "unknown"),
         (46, MISSING, "unknown"),
+        (2, DEAD, "unknown"),
+        (2, DEAD + FOUND, "calm"),
+        (2, TOLD, "unknown"),
+        (2, TOLD + AGAIN, "calm"),
         (2, FENCED.format("ERROR_OF_TOMORROW"), "unknown"),
         (2, FENCED.format("no").replace("is fenced", "is not fenced"), "calm"),
     ],

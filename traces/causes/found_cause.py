@@ -142,6 +142,7 @@ def as_found(
         decide,
         evidence.versions.of_these_versions((*sign.tickets, *cause.tickets)),
         {
+            **_named(settings, cause, values),
             **{k: str(v) for k, v in settings_of(printed).items() if k in settings},
             **{k: str(v) for k, v in settings_of(fields).items()},
         },
@@ -151,6 +152,12 @@ def as_found(
         since,
         until,
     )
+
+
+def _named(settings: Mapping[str, str], cause: Cause, values: Mapping[str, Any]) -> dict[str, str]:
+    """The values of settings that stand in the names of the lines, or that the cause proves."""
+    names = {"group.id": values["group"], "group.instance.id": values["instance"], **cause.has}
+    return {name: str(value) for name, value in names.items() if value and name in settings}
 
 
 def _clients(shown: Iterable[Statement], evidence: GroupEvidence) -> set[str]:
@@ -233,7 +240,7 @@ def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, 
     clients of the group if none of them is named.
     """
     out: dict[str, Any] = {}
-    for kind in ("request_sent", "started", "setting"):
+    for kind in ("setting_told", "request_sent", "started", "setting"):
         tally = evidence.tallies.get(kind)
         for said in tally.statements() if tally else ():
             if not who or not said.who or said.who in who:
