@@ -116,11 +116,10 @@ def as_found(
                   for kind, t in evidence.tallies.items()},
     }  # fmt: skip
     shown_there = evidence.contexts
-    words = [
+    decide, text, action = (
         in_protocol(shown_there, _written(template, values))
         for template in (sign.decide, sign.text or cause.text, sign.action or cause.action)
-    ]
-    decide, text, action = words
+    )
     settings = {}
     for classic, wanted in cause.settings.items():
         if exists_in(classic, evidence.libraries.keys(), shown_there):

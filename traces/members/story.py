@@ -151,8 +151,11 @@ class MemberStory:
         at = Moment(said.line, said.time)
         if is_back(self.last, at):
             self.goes_back = True
+            self.first = at if is_back(self.first, at) else self.first
         else:
-            self.first, self.last = self.first or at, at
+            self.first = self.first or at
+            earlier = self.last is not None and (at.time or 0) < (self.last.time or 0)
+            self.last = self.last if earlier else at
         self.group, self.client = said.group or self.group, said.client or self.client
         self.instance, self.library = said.instance or self.instance, said.library or self.library
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text

@@ -277,7 +277,9 @@ def test_a_static_member_is_not_told_to_close(static: int, told: str, never: str
 def test_a_setting_that_a_line_tells_is_told_with_its_value() -> None:
     late = "consumer poll timeout has expired. This means the time between subsequent calls to poll"
     told = "[slow] group=orders, max.poll.interval.ms=10000, max.poll.records=5"
-    twin = "[Consumer instanceId=i-1, clientId=c-1, groupId=orders] The group instance id i-1 has been"
+    twin = (
+        "[Consumer instanceId=i-1, clientId=c-1, groupId=orders] The group instance id i-1 has been"
+    )
     refused = "GroupHeartbeatRequest failed due to UNSUPPORTED_VERSION: null"
     cases = {
         "max.poll.interval.ms": ([told, f"{PREFIX} {late}"], "10000"),

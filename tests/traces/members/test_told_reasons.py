@@ -8,7 +8,9 @@ from groupcheck.traces.members.group_story import GroupStory
 
 ID, OTHER = (f"c-{n}f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d" for n in range(2))
 LINE = "[2024-05-01 10:00:{at:02},000] INFO [Consumer clientId={client}, groupId=g] {text}"
-CHANGED = "Request joining group due to: cached metadata has changed from (version41: {}) to (42: {})"
+CHANGED = (
+    "Request joining group due to: cached metadata has changed from (version41: {}) to (42: {})"
+)
 
 
 def line(at: int, text: str, client: str = "c") -> str:
@@ -52,7 +54,9 @@ def test_a_leave_counts_though_its_join_was_not_seen() -> None:
     story = told(line(1, leaves), line(3, "(Re-)joining group", "d"), joined(4, 8, OTHER, "d"))
     # The line is the client's own word for a poll that was late, and the reset says that it left.
     left = line(1, "Request joining group due to: consumer pro-actively leaving the group")
-    story = told(line(1, leaves), left, line(3, "(Re-)joining group", "d"), joined(4, 8, OTHER, "d"))
+    story = told(
+        line(1, leaves), left, line(3, "(Re-)joining group", "d"), joined(4, 8, OTHER, "d")
+    )
     assert story.timeline.counts["left"] == 1 and causes(story) == ["leave"]
     assert story.timeline.rounds[0].causers == (ID,)
     long_ago = [left, line(40, "(Re-)joining group", "d"), joined(41, 8, OTHER, "d")]
