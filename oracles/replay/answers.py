@@ -14,7 +14,7 @@ from attrs import frozen
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.oracles.replay.harm import harm, serious, weight
 from groupcheck.oracles.replay.stories import told_report
-from groupcheck.oracles.replay.unsettled import unsettled
+from groupcheck.oracles.replay.unsettled import told_last, unsettled
 from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
@@ -165,6 +165,8 @@ def _health(
     classic = (g.timeline.rounds for g in told if g.protocol != "consumer")
     if open_ := next(filter(None, (unsettled(rounds, not seen) for rounds in classic)), ""):
         return "unknown", open_
+    if told := told_last(evidence):
+        return "unknown", f"{told} is told that the group rebalances when its log ends"
     if stands := next((f.text for f in facts if f.unsettles), ""):
         return "unknown", stands
     if any(evidence.group in text for s in seen for _, text in s.file.samples if evidence.group):

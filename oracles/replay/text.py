@@ -308,11 +308,12 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
                 f"{name} {n:,}" for name, n in sorted(t.causes.items(), key=lambda c: (-c[1], c[0]))
             ),
         )
-    went = ", ".join(
-        f"{n:,} {name.replace('_', ' ')}" for name, n in t.counts.items() if name in _COUNTS
-    )
-    if went:
-        yield "members", went + (f"; at most {t.largest} in a generation" if t.largest else "")
+    counts = [
+        f"{n:,} {name.replace('_', ' ')}" for name, n in t.counts.items() if n and name in _COUNTS
+    ]
+    most = [f"at most {t.largest} in a generation"] if t.largest else []
+    if counts or most:
+        yield "members", "; ".join([*filter(None, [", ".join(counts)]), *most])
     if t.starts:
         yield "time", _time(t)
     if g.requests is not None:

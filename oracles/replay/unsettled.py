@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groupcheck.oracles.replay.rounds import lasted
+from groupcheck.traces.causes.found_cause import is_after
+from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.overcome import SERIOUS_MS
 from groupcheck.traces.findings.user_impact import by_leaving
 from groupcheck.traces.phrases import plural
@@ -43,6 +45,22 @@ def unsettled(rounds: Sequence[Round], by_members: bool = False) -> str:
         return "the group is removed when its log ends: nobody is in it"
     if last.outcome == "open" and last.started is not None:
         return "its last rebalance is not over when its log ends"
+    return ""
+
+
+_ON = ("joining", "joined", "synced", "assigned", "committed", "closed", "left", "fetch_started")
+
+
+def told_last(evidence: GroupEvidence) -> str:
+    """Who is told that a classic group rebalances, and does nothing afterwards that shows its
+    rebalance begun or over; empty if nobody is.
+    """
+    told = [s for s in evidence.all("rebalancing") if "epoch" not in s.fields]
+    last = {evidence.writer(s): s for s in told if s.fields.get("error") == "REBALANCE_IN_PROGRESS"}
+    later = evidence.all(*_ON) if last else []
+    for who, said in last.items():
+        if not any(evidence.writer(s) == who and is_after(said, s) for s in later):
+            return said.who or "a client"
     return ""
 
 

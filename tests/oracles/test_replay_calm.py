@@ -80,6 +80,22 @@ MISSING = (
     "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Found no committed offset for partition"
     " orders-0"
 )
+DEAD = (
+    "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Marking the coordinator b1:9092"
+    " (id: 2147483647 rack: null) dead"
+)
+FOUND = (
+    "\n10:00:00,400 INFO [Consumer clientId=c-1, groupId=g] Discovered group coordinator b1:9092"
+    " (id: 2147483646 rack: null)"
+)
+TOLD = (
+    "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Attempt to heartbeat failed since group is"
+    " rebalancing"
+)
+AGAIN = (
+    "\n10:00:00,400 INFO [Consumer clientId=c-1, groupId=g] Adding newly assigned partitions:"
+    " orders-1"
+)
 FENCED = "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] The member is fenced: {}"
 
 
@@ -90,6 +106,10 @@ FENCED = "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] The member is fen
         (46, "", "calm"),
         (46, RESET, "unknown"),
         (46, MISSING, "unknown"),
+        (2, DEAD, "unknown"),
+        (2, DEAD + FOUND, "calm"),
+        (2, TOLD, "unknown"),
+        (2, TOLD + AGAIN, "calm"),
         (2, FENCED.format("ERROR_OF_TOMORROW"), "unknown"),
         (2, FENCED.format("no").replace("is fenced", "is not fenced"), "calm"),
     ],
@@ -99,3 +119,33 @@ def test_a_group_that_may_have_lost_something_is_not_called_calm(
 ) -> None:
     (answer,) = replayed(tmp_path, GIVEN.format(n=generation, more=more)).answers
     assert answer.health == health, answer.reason
+
+
+JOINS = """\
+10:00:0{n},100 INFO [Consumer clientId=c-{n}, groupId=g] Successfully joined group with generation Generation{{generationId={n}, memberId='c-{n}-aa', protocol='range'}}
+10:00:0{n},200 INFO [Consumer clientId=c-{n}, groupId=g] Adding newly assigned partitions: orders-{n}
+"""  # noqa: E501
+
+
+def test_several_members_are_not_said_to_have_joined_the_generation_of_the_first(
+    tmp_path: Path,
+) -> None:
+    (answer,) = replayed(tmp_path, JOINS.format(n=4)).answers
+    assert answer.reason == "c-4 joined generation 4 and was given its share: an ordinary join."
+    (answer,) = replayed(tmp_path, JOINS.format(n=4) + JOINS.format(n=5)).answers
+    assert "joined and were given their shares" in answer.reason and "4" not in answer.reason[10:]
+
+
+SHARE = """\
+[2026-05-20 14:00:02,118] INFO [GroupCoordinator id=2] [GroupId jobs] Member vT3cX0yBQk2mJ3sM0a1rZg joins the share group using the share protocol. (org.apache.kafka.coordinator.group.GroupMetadataManager)
+[2026-05-20 14:07:49,530] INFO [GroupCoordinator id=2] [GroupId jobs] Member 9kLmE2rXT7mFq1v0b3YxCw fenced from the group because the member session expired. (org.apache.kafka.coordinator.group.GroupMetadataManager)
+"""  # noqa: E501
+
+
+def test_a_share_group_has_its_own_settings(tmp_path: Path) -> None:
+    (answer,) = replayed(tmp_path, SHARE).answers
+    (cause,) = answer.diagnosis.causes
+    assert "group.share.session.timeout.ms" in cause.cause.settings
+    (answer,) = replayed(tmp_path, SHARE.replace("share", "consumer")).answers
+    (cause,) = answer.diagnosis.causes
+    assert "group.consumer.session.timeout.ms" in cause.cause.settings

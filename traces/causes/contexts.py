@@ -17,7 +17,7 @@ from groupcheck.traces.clients.who import BROKER
 
 _KNOWS = ("group.protocol", "group.remote.assignor", "group.consumer.")
 _SETTING = re.compile(r"(?<![\w.-])[a-z]+(?:\.[a-z]+)+\b")
-ADMIN, CLASSIC, CONSUMER = "admin", "classic", "consumer"
+ADMIN, CLASSIC, CONSUMER, SHARE = "admin", "classic", "consumer", "share"
 
 
 @frozen
@@ -100,10 +100,10 @@ def speaker(said: Statement) -> str:
 
 def in_protocol(shown: Set[str], text: str) -> str:
     """The text with the settings that decide in the protocol of the group: those of classic members
-    about sessions, heartbeats and assignors are the broker's under KIP-848. A text that names both
+    about sessions, heartbeats and assignors are the broker's under KIP-848, as in a share group. A text that names both
     protocols stays as it is.
     """
-    if CONSUMER not in shown or CLASSIC in shown or any(mark in text for mark in _KNOWS):
+    if not ({CONSUMER, SHARE} & shown) or CLASSIC in shown or any(mark in text for mark in _KNOWS):
         return text
-    instead = contexts()[CONSUMER].instead
+    instead = contexts()[SHARE if SHARE in shown else CONSUMER].instead
     return _SETTING.sub(lambda hit: instead.get(hit[0], hit[0]), text)

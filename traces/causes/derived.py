@@ -140,8 +140,16 @@ def poll_returns(group: GroupEvidence) -> Iterator[Statement]:
             rest = _rest(times, said)
             if later is not None:
                 yield fact(later, "poll_returned", after=ms_between(said, later), limit=limit)
-            elif again is None and rest >= GONE_MS:
+            elif again is None and rest >= GONE_MS and not _goes_on(group, said):
                 yield fact(said, "poll_never_returned", silent=rest, limit=limit)
+
+
+def _goes_on(group: GroupEvidence, said: Statement) -> bool:
+    """Does the process go on under another name, or without one?"""
+    mine = (
+        s for s in group.all() if said.process and (s.log, s.process) == (said.log, said.process)
+    )
+    return any(s.line > said.line and _by_application(said, s) for s in mine)
 
 
 def _rest(times: list[int], said: Statement) -> int:

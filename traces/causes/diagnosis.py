@@ -112,6 +112,7 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     # What a tool is told says nothing about how the members do.
     of_group = any(speaker(s) != ADMIN for f in causes for s in f.evidence)
     fine_causes = of_group and not _left_open(evidence, settled)
+    healthy = [] if _without_coordinator(evidence) else healthy
     health = _health(causes, candidates, bool(questions), bool(healthy) or fine_causes)
     return Diagnosis(
         evidence.group,
@@ -246,6 +247,13 @@ def _left_open(evidence: GroupEvidence, settled: Set[str]) -> bool:
     """
     lost = [s for s in evidence.all(*_LOSSES) if s.kind not in settled]
     back = evidence.all("coordinator_found", *AT_WORK) if lost else []
+    return bool(lost) and not any(is_after(lost[-1], said) for said in back)
+
+
+def _without_coordinator(evidence: GroupEvidence) -> bool:
+    """Did somebody call the coordinator dead, and no line shows one again?"""
+    lost = [s for s in evidence.all("coordinator_lost") if "dead" in s.text]
+    back = evidence.all("coordinator_found", "closed", "left", *AT_WORK) if lost else []
     return bool(lost) and not any(is_after(lost[-1], said) for said in back)
 
 

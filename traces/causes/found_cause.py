@@ -116,11 +116,10 @@ def as_found(
                   for kind, t in evidence.tallies.items()},
     }  # fmt: skip
     shown_there = evidence.contexts
-    words = [
+    decide, text, action = (
         in_protocol(shown_there, _written(template, values))
         for template in (sign.decide, sign.text or cause.text, sign.action or cause.action)
-    ]
-    decide, text, action = words
+    )
     settings = {}
     for classic, wanted in cause.settings.items():
         if exists_in(classic, evidence.libraries.keys(), shown_there):
@@ -142,6 +141,7 @@ def as_found(
         decide,
         evidence.versions.of_these_versions((*sign.tickets, *cause.tickets)),
         {
+            **_named(settings, cause, values),
             **{k: str(v) for k, v in settings_of(printed).items() if k in settings},
             **{k: str(v) for k, v in settings_of(fields).items()},
         },
@@ -151,6 +151,12 @@ def as_found(
         since,
         until,
     )
+
+
+def _named(settings: Mapping[str, str], cause: Cause, values: Mapping[str, Any]) -> dict[str, str]:
+    """The values of settings that stand in the names of the lines, or that the cause proves."""
+    names = {"group.id": values["group"], "group.instance.id": values["instance"], **cause.has}
+    return {name: str(value) for name, value in names.items() if value and name in settings}
 
 
 def _clients(shown: Iterable[Statement], evidence: GroupEvidence) -> set[str]:
@@ -233,7 +239,7 @@ def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, 
     clients of the group if none of them is named.
     """
     out: dict[str, Any] = {}
-    for kind in ("request_sent", "started", "setting"):
+    for kind in ("setting_told", "request_sent", "started", "setting"):
         tally = evidence.tallies.get(kind)
         for said in tally.statements() if tally else ():
             if not who or not said.who or said.who in who:

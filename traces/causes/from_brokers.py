@@ -43,9 +43,10 @@ STATEMENTS_KEPT = 50
 def statements(report: FileReport, group: GroupReport) -> Iterator[Statement]:
     """Everything that was found about the group and that a cause may ask for."""
     say = _Speaker(report.path, group.group)
-    if group.protocol == "consumer" and group.timeline.first is not None:
+    kind = {"consumer": "consumer_group", "share": "share_group"}.get(group.protocol)
+    if kind is not None and group.timeline.first is not None:
         first = group.timeline.first
-        yield say("consumer_group", first.line, report.quotes.get(first.line, ""), first.time)
+        yield say(kind, first.line, report.quotes.get(first.line, ""), first.time)
     for found in group.anomalies:
         kind = KINDS.get(found.kind, found.kind)
         if kind in kinds():

@@ -124,6 +124,8 @@ class Cause:
     signs: tuple[Sign, ...]
     # Setting -> the value that it should have, or what decides it.
     settings: Mapping[str, str] = Factory(dict)
+    # Setting -> its value, which the lines that show the cause prove.
+    has: Mapping[str, str] = Factory(dict)
     tickets: tuple[Ticket, ...] = ()
     # Causes that are only consequences where this one is found.
     explains: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from groupcheck.traces.clients.frames import (
 )
 from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
-from groupcheck.traces.clients.settings import Dump, dump_at
+from groupcheck.traces.clients.settings import Dump, dump_at, settings_told, tells_settings
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
 from groupcheck.traces.clients.tool_lines import is_refusal
 from groupcheck.traces.clients.who import (
@@ -71,6 +71,8 @@ class _Look:
     speaks: bool
     # They are read as they stand.
     is_plain: bool
+    # They may tell a setting as name=value.
+    tells: bool
 
 
 @define
@@ -134,6 +136,8 @@ class ClientLog:
                 self._dump = dump_at(number, plain(line[:MOST_CHARS]))
                 self._before.append(line)
                 continue
+            if look.tells and (fields := settings_told(plain(line[:MOST_CHARS]))):
+                yield self._setting_told(number, line, fields)
             if record is None and look.opens:
                 record = PrettyRecord()
             if not look.goes_on:
@@ -172,6 +176,7 @@ class ClientLog:
                 begins_record(line),
                 speaks,
                 speaks and plain(text) == text and "&#" not in text,
+                tells_settings(text),
             )
             if len(shape) <= LONGEST:
                 remember(self._looks, shape, look)
@@ -296,6 +301,21 @@ class ClientLog:
                 instance=dump.values.get("group.instance.id", ""),
                 fields=dump.fields(),
             )
+
+    def _setting_told(self, number: int, line: str, fields: dict[str, str | int]) -> Statement:
+        """A line that tells settings, whoever wrote it."""
+        about = names(plain(line[:MOST_CHARS]))
+        return Statement(
+            kind="setting_told",
+            line=number,
+            text=line.strip()[:TEXT_CHARS],
+            time=self._clock.beside(self._time_of(line)),
+            log=self.name,
+            process=process_of(line),
+            group=about.group,
+            client=about.client,
+            fields=fields,
+        )
 
     def _time_of(self, *texts: str) -> int | None:
         """The time of a line, or of the closest one before it: one record may have several."""

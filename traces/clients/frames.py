@@ -28,6 +28,11 @@ _PROCESS = re.compile(
     r")"
 )
 _LEVELS = {"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "SEVERE"}
+_KEYS = {
+    "caller", "cause", "err", "error", "exception", "group", "groupid", "level", "logger",
+    "message", "msg", "reason", "stack", "thread", "time", "timestamp", "topic", "ts",
+}  # fmt: skip
+"""Keys of a record whose fields stand on lines of their own."""
 _PID = re.compile(
     r"\b(?:TRACE|DEBUG|INFO|WARN|ERROR)\s{1,3}(?P<spring>\d{1,9}) ?--- ?\["  # Spring Boot
     r"|\"(?:pid|process\.pid)\"\s?:\s?\"?(?P<json>\d{1,9})\b"  # pino, bunyan, structured layouts
@@ -52,7 +57,7 @@ def process_of(line: str) -> str:
         return ""  # most lines of brokers begin with a time in brackets
     found = _PROCESS.match(line)
     name = next(filter(None, found.groups()), "") if found else ""
-    if name and name.upper() not in _LEVELS:
+    if name and name.upper() not in _LEVELS and name.lower() not in _KEYS:
         return name
     number = _PID.search(line) if " ---" in line or 'pid"' in line else None
     return f"{NUMBERED}{number[1] or number[2]}" if number else ""

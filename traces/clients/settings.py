@@ -31,6 +31,24 @@ CONCERNED = frozenset(
     """.split()
 )
 """Those that decide about a group."""
+_TOLD = re.compile(
+    r"(?<![\w.-])(" + "|".join(re.escape(n) for n in sorted(CONCERNED) if n.count(".") > 1)
+    + r") ?= ?[\"']?([\w.-]{1,100})"
+)  # fmt: skip
+
+
+def tells_settings(text: str) -> bool:
+    """May a line tell the value of a setting, as name=value?"""
+    return _TOLD.search(text) is not None
+
+
+def settings_told(text: str) -> dict[str, str | int]:
+    """The settings that a line tells as name=value, as fields of a statement."""
+    return {
+        f"setting_{name.replace('.', '__')}": int(v) if _NUMBER.fullmatch(v) else v.rstrip(".")
+        for name, v in _TOLD.findall(text)
+        if v != "null"
+    }
 
 
 @define

@@ -211,7 +211,7 @@ class States:
 
     def _seen(self) -> str:
         outputs = self._round.outputs if self._round is not None else 0
-        often = f"whenever it is looked at (outputs: {outputs:,})"
+        often = f"in each of the {outputs:,} outputs that are understood"
         return often if outputs > 1 else "at the moment of the output"
 
     def settle(self) -> None:

@@ -222,6 +222,9 @@ def _shape(fields: tuple[str, ...]) -> re.Pattern[str]:
         if name == "strategy":  # empty for a group without members
             out += rf"(?:\s+{group}(?=\s+\S))?"
             continue
+        if name == "assignment" and k + 1 == len(fields) and "count" in fields:
+            out += rf"(?:\s+{group})?"  # a member without partitions, as people trim their lines
+            continue
         if name in ("member", "host", "client", "upgraded") and "end" in fields:
             out += r"(?:\s+" + group if k else group
             closing += 1 if k else 0

@@ -19,13 +19,13 @@ from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.members.handed_over import hand_over
 from groupcheck.traces.members.seen_rounds import MemberRound
 from groupcheck.traces.members.standing import Standing
-from groupcheck.traces.members.story import MemberStory
+from groupcheck.traces.members.story import UNTOLD, MemberStory
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
-MOST_STORIES = 10_000
-UNTOLD = {RebalanceCause.NOT_TOLD, RebalanceCause.NOT_SEEN}
+MOST_STORIES, HEARD_MS = 10_000, 10_000
+"""Members hear of a leave with their next heartbeat, at the latest after so many ms."""
 Told = tuple[MemberStory, MemberRound]
 Leave = tuple[tuple[int, int], str, str]
 """When a member left, its id, and why."""
@@ -253,7 +253,11 @@ def _explain(
     round.cause = RebalanceCause.NOT_TOLD
     was, now = ids
     here = {id for m, _ in seen for id in m.joined}
-    if before is None or before.joined_at is None:
+    start = round.started or round.joined_at
+    if before is None and start is not None and start.time is not None:
+        since = (start.time - HEARD_MS, 0)  # who left right before the first one
+        left = [leave for leave in left if since <= leave[0] <= _when(start)]
+    elif before is None or before.joined_at is None:
         left = ()
     else:
         begin, end = (

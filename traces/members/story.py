@@ -26,6 +26,7 @@ from groupcheck.traces.story.moments import Moment, is_back
 from groupcheck.traces.story.timeline import client_of
 
 ROUNDS_KEPT = 20_000
+UNTOLD = {RebalanceCause.NOT_TOLD, RebalanceCause.NOT_SEEN}
 _MEMBER_ID = re.compile(r"[\w.-]{0,250}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _JOIN = "JoinGroup"
 _CAUSES = {
@@ -58,7 +59,7 @@ _IN, _OUT = {"heartbeat", "rebalancing", "committed"}, {
 }  # fmt: skip
 """Only a member says so; and after these it has no id, or loses it."""
 _SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
-_ENDS = {"left", "closed"}
+_ENDS, _LEAVES = {"left", "closed"}, {"left", "poll_expired"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
 """A member of these that is closed prints that it leaves, or does not leave: a static one."""
 _TELLING = {
@@ -150,8 +151,11 @@ class MemberStory:
         at = Moment(said.line, said.time)
         if is_back(self.last, at):
             self.goes_back = True
+            self.first = at if is_back(self.first, at) else self.first
         else:
-            self.first, self.last = self.first or at, at
+            self.first = self.first or at
+            earlier = self.last is not None and (at.time or 0) < (self.last.time or 0)
+            self.last = self.last if earlier else at
         self.group, self.client = said.group or self.group, said.client or self.client
         self.instance, self.library = said.instance or self.instance, said.library or self.library
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
@@ -159,6 +163,9 @@ class MemberStory:
         kind, step = said.kind, said.fields.get("step")
         if not (self.member or self.modern):
             self._present = kind not in _OUT and (self._present or _is_of_member(said))
+        if kind in _LEAVES and said.member and not (self.member or self.modern):
+            self.member = self.earlier = said.member  # its join stands before the log
+            self.joined.setdefault(said.member, at)
         if self.open is not None and (is_answer(said, _JOIN) or _answers_a_join(said)):
             self.open.answered = True
         if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
@@ -192,7 +199,8 @@ class MemberStory:
             return
         cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
         if not any(r.joined is not None for r in self.rounds):
-            cause, why = self._first(), ""
+            known = self._why is not None and not self._fresh and self._why[0] not in UNTOLD
+            cause, why = self._why if known and self._why else (self._first(), "")
         elif self._why is None and self.rounds[-1].leader in (self.member, "me") and self.member:
             cause = RebalanceCause.LEADER_REJOIN
         if not self.modern:
@@ -221,6 +229,8 @@ class MemberStory:
             changed = _METADATA.search(reason)
             cause = RebalanceCause.NOT_TOLD if told else cause
             cause = RebalanceCause.METADATA_CHANGE if changed and not told else cause
+        if said.kind == "sync_failed" and _REBALANCING.search(reason):
+            cause = RebalanceCause.NOT_TOLD  # somebody else began the next one
         if self._why is None or self._why[0] == RebalanceCause.NOT_TOLD:
             self._why = cause, reason or said.kind.replace("_", " ")
 
@@ -365,7 +375,7 @@ class MemberStory:
         left = said.kind == "left" or self.library not in _TELL_LEAVING
         if self.gone and left and self.member in self.ends:
             self.ends[self.member] = evolve(self.ends[self.member], how="left")
-        if not self.gone and (self._generation is not None or self.rounds):
+        if not self.gone and (self._generation is not None or self.rounds or self.earlier):
             self.gone = True
             reason = str(said.fields.get("reason") or "")
             self.ends[self.member] = End(at, "left" if left else "gone", reason)

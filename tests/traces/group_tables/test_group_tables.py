@@ -231,3 +231,11 @@ def test_memory_is_bounded() -> None:
     again = (line for n in range(800) for line in (head, row.replace("10 ", f"{n % 2} ")))
     watching = Watching()
     assert len(watching.read(Outputs(), enumerate(again, 1))) < 1_700
+
+
+def test_a_member_without_partitions_counts_though_its_last_column_is_trimmed() -> None:
+    head = "GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS  ASSIGNMENT"
+    rows = "g  c-1-aa  /10.0.0.1  c-1  1  t(0)\ng  c-2-bb  /10.0.0.2  c-2  0"
+    found = Watching().read(Outputs(), enumerate(f"{head}\n{rows}".split("\n"), 1))
+    (told,) = (said for said in found if said.kind == "described")
+    assert (told.fields["members"], told.fields["shares"], told.fields["idle"]) == (2, 1, 1)

@@ -120,8 +120,9 @@ def test_a_member_that_was_in_the_group_before_is_not_said_to_have_joined_it() -
     told_to = LINE.format(at=1, text="Attempt to heartbeat failed since group is rebalancing")
     gives = LINE.format(at=2, text="Revoke previously assigned partitions t-0")
     asks = LINE.format(at=3, text="(Re-)joining group")
-    text = "Attempt to heartbeat failed for since member id c-1 is not valid."
-    unknown = LINE.format(at=2, text=text)
+    unknown = LINE.format(
+        at=2, text="Attempt to heartbeat failed for since member id c-1 is not valid."
+    )
     story, sentence = told(told_to, gives, asks, joined(4, 8, IDS[0]))
     assert f"was {IDS[0]} before" in sentence and not story.timeline.counts["joined"]
     for new in ([asks], [told_to, gives, unknown, asks], [gives.replace(" t-0", ""), asks]):
