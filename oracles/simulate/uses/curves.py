@@ -31,6 +31,12 @@ class Point:
     series: str
     x: float
     setup: Setup
+    # The measures of the curve that this point answers; empty: all.
+    measures: tuple[str, ...] = ()
+
+    def answers(self, measure: str) -> bool:
+        """Is it a point of this measure's panel and column?"""
+        return not self.measures or measure in self.measures
 
 
 @frozen
@@ -62,6 +68,11 @@ class Answered:
         """Why this is not the answer to what was asked; empty if it is."""
         return stopped_early(self.replications, self.asked)
 
+    def places(self, *measures: str) -> list[int]:
+        """The rows of the points that answer all these measures."""
+        points = enumerate(self.curve.points)
+        return [k for k, point in points if all(map(point.answers, measures))]
+
     def interval(self, row: int, measure: str) -> Interval:
         """A measure at a point: its mean over the replications."""
         if measure != PER_HOUR:
@@ -72,19 +83,35 @@ class Answered:
 
 
 PER_HOUR = "false_expiries_per_member_hour"
+# Until somebody else works on the partitions of a member that died.
+FOUND = "stopped_longest_ms"
+DEAD = "a member dies"
 DYNAMIC, STATIC = "classic", "static_membership"
 
 
 def _session_ratio(base: Setup, values: Sequence[float]) -> Curve:
-    """Heartbeats stay as they are, and the session gets longer."""
+    """Heartbeats stay as they are, and the session gets longer: fewer healthy members are removed,
+    and one that is dead is found later. The second is asked of a group that loses nothing.
+    """
     beat = base.assumptions.heartbeat_interval_ms
-    fixed = evolve(base, scenario="steady", until_rest=False)
-    points = [Point(base.variant, v, fixed.with_(session_timeout_ms=v * beat)) for v in values]
+    works = evolve(base, scenario="steady", until_rest=False)
+    dies = evolve(base, scenario="crash", until_rest=True).with_(
+        changed_members=1, loss=0, pause_every_s=0
+    )
+    of_health = (PER_HOUR, "false_expiries", "rounds", "stopped_total_ms")
+    points = [
+        Point(series, v, one.with_(session_timeout_ms=v * beat), measures)
+        for series, one, measures in (
+            (base.variant, works, of_health),
+            (DEAD, dies, (FOUND,)),
+        )
+        for v in values
+    ]
     return Curve(
         "session-ratio",
-        "False expiries over session.timeout.ms / heartbeat.interval.ms",
+        "False expiries, and a dead member, over session.timeout.ms / heartbeat.interval.ms",
         "session.timeout.ms / heartbeat.interval.ms",
-        (PER_HOUR, "false_expiries", "rounds", "stopped_total_ms"),
+        (PER_HOUR, FOUND, *of_health[1:]),
         tuple(points),
     )
 
@@ -160,7 +187,7 @@ class Question:
 QUESTIONS: Mapping[str, Question] = {
     "session-ratio": Question(
         "How often does the session of a healthy member expire, if heartbeats are lost or processes"
-        " stand still?",
+        " stand still; and how long is it until a dead one is found?",
         _session_ratio,
         (1.5, 2, 2.5, 3, 4, 5, 6),
         10,

@@ -5,6 +5,7 @@ imported here and nowhere else.
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -69,7 +70,7 @@ def drawn(found: Answered, format: str) -> bytes:
 
 def _is_zero(found: Answered, measure: str) -> bool:
     """Is there nothing to see? All points are 0, or have not ended."""
-    means = [found.interval(k, measure).mean for k in range(len(found.rows))]
+    means = [found.interval(k, measure).mean for k in found.places(measure)]
     return not any(math.isfinite(mean) and mean for mean in means)
 
 
@@ -91,11 +92,11 @@ def saved(figure: Any, format: str) -> bytes:
 def _panel(axes: Any, found: Answered, measure: str) -> None:
     points = found.curve.points
     words, unit_of = MEASURED[measure]
-    means = [found.interval(k, measure).mean for k in range(len(points))]
+    means = [found.interval(k, measure).mean for k in found.places(measure)]
     unit = unit_of(max(mean for mean in means if math.isfinite(mean)))
     along = axis_unit(found)
-    for series in dict.fromkeys(point.series for point in points):
-        places = [k for k, point in enumerate(points) if point.series == series]
+    for series in dict.fromkeys(points[k].series for k in found.places(measure)):
+        places = [k for k in found.places(measure) if points[k].series == series]
         intervals = [found.interval(k, measure) for k in places]
         xs = [points[k].x / along.divisor for k in places]
         axes.plot(xs, [one.mean / unit.divisor for one in intervals], marker="o", label=series)
@@ -155,20 +156,56 @@ def figures(found: Answered) -> tuple[list[str], list[list[str]]]:
         [
             point.series,
             f"{point.x / along.divisor:g} {along.name}".rstrip(),
-            *(view.cell(found.interval(k, m), MEASURED[m][1]) for m in curve.measures),
+            *(
+                view.cell(found.interval(k, m), MEASURED[m][1]) if point.answers(m) else "-"
+                for m in curve.measures
+            ),
         ]
         for k, point in enumerate(curve.points)
     ]
 
 
 def conclusion(found: Answered) -> str:
-    """The first measure of a curve at the ends of each line, in one sentence."""
+    """The first measure of a curve at the ends of each line, in one sentence. Where other lines
+    answer what that costs, in another, and in a third the step at which most is gained.
+    """
+    first = found.curve.measures[0]
+    costs = [m for m in found.curve.measures if not found.places(first, m)]
+    gained = [_gained(found, first, cost) for cost in costs]
+    return " ".join(
+        [*(_ends(found, measure) for measure in (first, *costs)), *filter(None, gained)]
+    )
+
+
+def _gained(found: Answered, measure: str, cost: str) -> str:
+    """The step of the axis at which a measure falls by the largest factor, and what it costs there;
+    empty where it falls nowhere.
+    """
+    xs = [found.curve.points[k].x for k in found.places(measure)]
+    (_, unit_of), (cost_words, cost_unit) = MEASURED[measure], MEASURED[cost]
+    means, costs = ([found.interval(k, m).mean for k in found.places(m)] for m in (measure, cost))
+    falls = [
+        (before / after if after else math.inf, k)
+        for k, (before, after) in enumerate(itertools.pairwise(means))
+        if before > after
+    ]
+    if not falls:
+        return ""
+    factor, k = max(falls)
+    times = "to none" if math.isinf(factor) else f"{factor:.1f} times fewer"
+    return (
+        f"Most is gained from {xs[k]:g} to {xs[k + 1]:g}: {unit_of(means[k])(means[k])} to"
+        f" {unit_of(means[k + 1])(means[k + 1])} ({times}), {cost_words}"
+        f" {cost_unit(costs[k])(costs[k])} to {cost_unit(costs[k + 1])(costs[k + 1])}."
+    )
+
+
+def _ends(found: Answered, measure: str) -> str:
     curve, along = found.curve, axis_unit(found)
-    measure = curve.measures[0]
     words, unit_of = MEASURED[measure]
     told = []
-    for series in dict.fromkeys(point.series for point in curve.points):
-        mine = [k for k, point in enumerate(curve.points) if point.series == series]
+    for series in dict.fromkeys(curve.points[k].series for k in found.places(measure)):
+        mine = [k for k in found.places(measure) if curve.points[k].series == series]
         ends = [mine[0]] if len(mine) == 1 else [mine[0], mine[-1]]
         parts = [
             f"{unit_of(mean)(mean)} at {curve.points[k].x / along.divisor:g} {along.name}".rstrip()

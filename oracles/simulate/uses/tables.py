@@ -26,7 +26,7 @@ def points(found: Answered) -> list[Point]:
     """All figures with their intervals; null for what never ended, or has no interval."""
     made = []
     for k, point in enumerate(found.curve.points):
-        for measure in found.curve.measures:
+        for measure in filter(point.answers, found.curve.measures):
             made.append(
                 Point(
                     curve=found.curve.name,

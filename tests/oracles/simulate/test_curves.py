@@ -14,6 +14,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli, cli_curve
 from groupcheck.oracles.simulate import Setup, compare, simulate, with_settings
 from groupcheck.oracles.simulate.uses import QUESTIONS, answered, plots
+from groupcheck.oracles.simulate.uses.curves import DEAD, FOUND
 from groupcheck.oracles.simulate.uses.tables import rows
 
 LONELY = Setup(members=1, partitions=1, scenario="steady", seconds=40_000, until_rest=False)
@@ -60,6 +61,14 @@ def test_false_expiries_fall_with_the_ratio() -> None:
     found = answered("session-ratio", members=4, values=(1.5, 3, 6), replications=1)
     rates = [found.interval(k, found.curve.measures[0]).mean for k in range(3)]
     assert rates[0] > 3 * rates[1] > 0 and rates[1] > rates[2]
+    # The other half: a dead member is found by its session, which began with its last heartbeat.
+    dead = found.places(FOUND)
+    assert {found.curve.points[k].series for k in dead} == {DEAD} and len(dead) == 3
+    for k, session in zip(dead, (4_500, 9_000, 18_000), strict=True):
+        assert session - 3_000 < found.interval(k, FOUND).mean < session + 6_000
+    told = plots.conclusion(found)
+    assert "Most is gained from" in told and f"{DEAD} " in told
+    assert {p["measure"] for p in rows(found) if p["series"] == DEAD} == {FOUND}
 
 
 def test_a_rolling_restart_moves_partitions_of_dynamic_members_and_none_of_static_ones() -> None:
