@@ -51,7 +51,6 @@ def test_a_leave_counts_though_its_join_was_not_seen() -> None:
         f"Member {ID} sending LeaveGroup request to coordinator b1:9092 (id: 2147483646 rack: null)"
         " due to consumer poll timeout has expired."
     )
-    story = told(line(1, leaves), line(3, "(Re-)joining group", "d"), joined(4, 8, OTHER, "d"))
     # The line is the client's own word for a poll that was late, and the reset says that it left.
     left = line(1, "Request joining group due to: consumer pro-actively leaving the group")
     story = told(
