@@ -165,8 +165,8 @@ def _health(
     classic = (g.timeline.rounds for g in told if g.protocol != "consumer")
     if open_ := next(filter(None, (unsettled(rounds, not seen) for rounds in classic)), ""):
         return "unknown", open_
-    if told := told_last(evidence):
-        return "unknown", f"{told} is told that the group rebalances when its log ends"
+    if last := told_last(evidence):
+        return "unknown", f"{last} is told that the group rebalances when its log ends"
     if stands := next((f.text for f in facts if f.unsettles), ""):
         return "unknown", stands
     if any(evidence.group in text for s in seen for _, text in s.file.samples if evidence.group):

@@ -127,12 +127,14 @@ def owned_rows(story: GroupStory) -> list[tuple[str, str, str, str, str, str]]:
         owned = m.owned()
         times = [o.since for o in owned]
         newest = list(accumulate((o.generation or -1 for o in owned), max))
+        open = {o.until for o in owned if o.how == "end of log"}
         for since, until, some in held((o.partition, o.since, o.until) for o in owned):
             got = newest[bisect(times, since) - 1]
             names = some_of(sorted(some), PARTITIONS_NAMED)
             what = f"{len(some)}: {names}" if len(some) > 1 else names
             number = str(got) if got >= 0 else "?"
-            when = show_time(since)[-12:], show_time(until)[-12:], lasted(until - since)
+            end = "end of log" if until in open else show_time(until)[-12:]
+            when = show_time(since)[-12:], end, lasted(until - since)
             rows.append((since, (m.name, what, number, *when)))
     return [row for _, row in sorted(rows, key=lambda r: (r[0], r[1][0]))]
 

@@ -89,8 +89,8 @@ FOUND = (
     " (id: 2147483646 rack: null)"
 )
 TOLD = (
-    "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Attempt to heartbeat failed since group is"
-    " rebalancing"
+    "10:00:00,300 INFO [Consumer clientId=c-1, groupId=g] Attempt to heartbeat failed since group"
+    " is rebalancing"
 )
 AGAIN = (
     "\n10:00:00,400 INFO [Consumer clientId=c-1, groupId=g] Adding newly assigned partitions:"

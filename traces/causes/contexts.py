@@ -100,8 +100,8 @@ def speaker(said: Statement) -> str:
 
 def in_protocol(shown: Set[str], text: str) -> str:
     """The text with the settings that decide in the protocol of the group: those of classic members
-    about sessions, heartbeats and assignors are the broker's under KIP-848, as in a share group. A text that names both
-    protocols stays as it is.
+    about sessions, heartbeats and assignors are the broker's under KIP-848, as in a share group. A
+    text that names both protocols stays as it is.
     """
     if not ({CONSUMER, SHARE} & shown) or CLASSIC in shown or any(mark in text for mark in _KNOWS):
         return text

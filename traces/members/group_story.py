@@ -24,6 +24,8 @@ from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
+_TABLES = {"described", "member_behind_target", "owns"}
+"""Tables of a command, which are no steps."""
 MOST_STORIES, HEARD_MS = 10_000, 10_000
 """Members hear of a leave with their next heartbeat, at the latest after so many ms."""
 Told = tuple[MemberStory, MemberRound]
@@ -62,7 +64,7 @@ class Stories:
 
     def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
-        if said.library == BROKER or said.kind == "owns" or said.fields.get("of") == "producer":
+        if said.library == BROKER or said.kind in _TABLES or said.fields.get("of") == "producer":
             return
         found = self._of(said, group)
         if found is not None:

@@ -275,16 +275,14 @@ def test_a_static_member_is_not_told_to_close(static: int, told: str, never: str
 
 
 def test_a_setting_that_a_line_tells_is_told_with_its_value() -> None:
-    late = "consumer poll timeout has expired. This means the time between subsequent calls to poll"
+    late = "consumer poll timeout has expired. This means the time between calls to poll() was"
     told = "[slow] group=orders, max.poll.interval.ms=10000, max.poll.records=5"
-    twin = (
-        "[Consumer instanceId=i-1, clientId=c-1, groupId=orders] The group instance id i-1 has been"
-    )
+    twin = "[Consumer instanceId=i-1, clientId=c-1, groupId=orders] The group instance id i-1 has"
     refused = "GroupHeartbeatRequest failed due to UNSUPPORTED_VERSION: null"
     cases = {
         "max.poll.interval.ms": ([told, f"{PREFIX} {late}"], "10000"),
         "max.poll.records": ([told, f"{PREFIX} {late}"], "5"),
-        "group.instance.id": ([f"{twin} fenced by another instance"], "i-1"),
+        "group.instance.id": ([f"{twin} been fenced by another instance"], "i-1"),
         "group.protocol": ([f"{PREFIX} {refused}"], "consumer"),
     }
     for setting, (lines, value) in cases.items():
@@ -295,7 +293,7 @@ def test_a_setting_that_a_line_tells_is_told_with_its_value() -> None:
 
 
 def test_a_key_of_a_record_is_no_process() -> None:
-    line = "err | GROUP_AUTHORIZATION_FAILED: Not authorized to access group: Group authorization failed."
+    line = "err | GROUP_AUTHORIZATION_FAILED: Not authorized to access group: Group auth failed."
     (cause,) = diagnosed(line).causes
     assert cause.text.startswith("A member is not allowed")
     (cause,) = diagnosed(line.replace("err |", "web-1 |")).causes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groupcheck.oracles.replay.stories import owned_rows
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.members.group_story import GroupStory
@@ -51,7 +52,6 @@ def test_a_leave_counts_though_its_join_was_not_seen() -> None:
         f"Member {ID} sending LeaveGroup request to coordinator b1:9092 (id: 2147483646 rack: null)"
         " due to consumer poll timeout has expired."
     )
-    story = told(line(1, leaves), line(3, "(Re-)joining group", "d"), joined(4, 8, OTHER, "d"))
     # The line is the client's own word for a poll that was late, and the reset says that it left.
     left = line(1, "Request joining group due to: consumer pro-actively leaving the group")
     story = told(
@@ -61,3 +61,12 @@ def test_a_leave_counts_though_its_join_was_not_seen() -> None:
     assert story.timeline.rounds[0].causers == (ID,)
     long_ago = [left, line(40, "(Re-)joining group", "d"), joined(41, 8, OTHER, "d")]
     assert causes(told(line(1, leaves), *long_ago)) == ["not_told"]
+
+
+def test_what_is_owned_when_the_log_ends_is_not_said_to_have_ended() -> None:
+    given, last = line(4, "Adding newly assigned partitions: t-0"), line(9, "(Re-)joining group")
+    gives = line(6, "Revoke previously assigned partitions t-0")
+    (row,) = owned_rows(told(joined(3, 7, ID), given, last))
+    assert row[3:5] == ("10:00:04.000", "end of log")
+    (row,) = owned_rows(told(joined(3, 7, ID), given, gives, last))
+    assert row[3:5] == ("10:00:04.000", "10:00:06.000")
