@@ -10,7 +10,6 @@ from groupcheck.oracles.explain.subject import every_mutation
 from groupcheck.oracles.museum.exhibits import EXHIBITS
 
 ROOT = Path(__file__).parents[1]
-MUTATIONS = tuple(every_mutation())
 
 
 def prose(page: str) -> str:
@@ -23,22 +22,15 @@ def found(page: str, pattern: str) -> list[str]:
     return [*match.groups()]
 
 
-def test_the_museum_counts_the_mutations() -> None:
-    pattern = r"Of the (\d+) mutations, (\d+) were made up and have no release, and (\d+) are shown"
-    seeded = sum(m.ticket == "seeded" for m in MUTATIONS)
-    counts = [len(MUTATIONS), seeded, len({e.mutation for e in EXHIBITS})]
-    assert found("docs/museum.md", pattern) == [str(n) for n in counts]
+def test_the_museum_counts_what_it_shows() -> None:
+    shown = len({e.mutation for e in EXHIBITS})
+    assert found("docs/museum.md", r"Of the mutations, (\d+) are shown above") == [str(shown)]
 
 
-def test_the_answer_about_scopes_counts_the_members_that_bugs_need() -> None:
-    pattern = (
-        r"(\d+) of the (\d+) need no more than two members, (\d+) need three, and (\d+) are of a"
-        r" producer's partitioner"
-    )
-    needs = Counter(m.scope.get("members", "none") for m in MUTATIONS)
-    assert set(needs) == {1, 2, 3, "none"}
-    counts = [needs[1] + needs[2], len(MUTATIONS), needs[3], needs["none"]]
-    assert found("docs/faq.md", pattern) == [str(n) for n in counts]
+def test_the_answer_about_scopes_says_how_many_members_bugs_need() -> None:
+    needs = Counter(m.scope.get("members", 0) for m in every_mutation())
+    assert "none needs more than three members, and most no more than two" in prose("docs/faq.md")
+    assert max(needs) == 3 and needs[3] < needs.total() / 10
 
 
 def test_the_finding_about_heartbeats_in_step_has_the_figures_of_the_simulation() -> None:

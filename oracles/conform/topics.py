@@ -58,8 +58,10 @@ def subscriptions(me: int, scope: Scope) -> tuple[int, ...]:
     if not isinstance(scope, TriggersScope):
         return (0,)
     named, pattern = scope.subscribed(me)
-    fixed = bool(scope.subscriptions) and not pattern
-    return (named,) if fixed else tuple(range(scope.all_topics + 1))
+    if scope.subscriptions and not pattern:
+        return (named,)
+    matched = pattern or scope.all_topics
+    return tuple(t for t in range(scope.all_topics + 1) if not t & ~matched)
 
 
 def seen_by_leaders(core: Core, scope: Scope) -> Iterator[int]:

@@ -4,7 +4,7 @@ ownership, generations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, TypeVar
 
@@ -55,9 +55,10 @@ def story(path: Path, words: Words, current: Current | None = None) -> Story:
     members = range(len(states[0]["client"]))
     lanes = (Lane(COORDINATOR, "coordinator"), *(Lane(member(i), member(i), i) for i in members))
     lines, events, eras = [], [], []
+    listed = _listed(states)
     for number, step in enumerate(path.steps, 1):
         before, after = states[number - 1], states[number]
-        lines.append(_line(number, step, before, after, words))
+        lines.append(_line(number, step, before, after, words, listed))
         events += list(_events(number, step, path, after, words))
         if after["core"].generation > before["core"].generation:
             eras.append(Era(number, f"generation {after['core'].generation}"))
@@ -75,7 +76,12 @@ def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _line(
-    number: int, step: Step, before: dict[str, Any], after: dict[str, Any], words: Words
+    number: int,
+    step: Step,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    words: Words,
+    listed: Sequence[str],
 ) -> Line:
     lane = _lane(step, words)
     rule = step.firing.name.partition(":")[0]
@@ -87,7 +93,7 @@ def _line(
         number,
         lane,
         words.tell(step, before, after),
-        tuple(_changes(before, after, words)),
+        tuple(_changes(before, after, words, listed)),
         not dull,
     )
 
@@ -99,12 +105,20 @@ def _lane(step: Step, words: Words) -> str:
     return COORDINATOR if coordinator else who
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any], words: Words) -> Iterator[str]:
+def _changes(
+    before: dict[str, Any], after: dict[str, Any], words: Words, listed: Sequence[str]
+) -> Iterator[str]:
     old, new = before["core"], after["core"]
     if _phase(old) != _phase(new):
         yield f"group {_phase(old)} -> {_phase(new)}"
     if old.generation != new.generation:
         yield f"generation {old.generation} -> {new.generation}"
+    led, leads = _leader(before), _leader(after)
+    if led is not None and leads not in (led, None):
+        yield f"leader {member(led)} -> {member(leads)}"
+    voted = getattr(new, "assignor", None)
+    if listed and voted not in (None, getattr(old, "assignor", None)):
+        yield f"assignor {listed[voted]}"
     for i, (a, b) in enumerate(zip(before["client"], after["client"], strict=True)):
         if a.state != b.state:
             yield f"{member(i)} {a.state} -> {b.state}"
@@ -113,6 +127,23 @@ def _changes(before: dict[str, Any], after: dict[str, Any], words: Words) -> Ite
     for name in ("committed", "processed") if "offsets" in before else ():
         if getattr(before["offsets"], name) != getattr(after["offsets"], name):
             yield f"{name} {getattr(before['offsets'], name)} -> {getattr(after['offsets'], name)}"
+
+
+def _leader(state: Mapping[str, Any]) -> int | None:
+    """The process whose id leads the group; the first one is the first that joined."""
+    leading = (
+        i for i, seats in enumerate(state["seats"]) if getattr(seats, "leader", None) is not None
+    )
+    return next(leading, None)
+
+
+def _listed(states: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The assignors that members list, in the order in which the group numbers them; nothing where
+    all list the same one, or where the path does not show all of them.
+    """
+    seats = (one for state in states for one in state["seats"])
+    names = tuple(sorted({name for one in seats for name in getattr(one, "listed", ())}))
+    return names if len(names) == len(getattr(states[0]["core"], "support", ())) else ()
 
 
 def _phase(core: Any) -> str:

@@ -219,7 +219,7 @@ class Changing:
             assignors=(self.assignor,),
             topics=_layout(self.scope.cluster, self.scope),
             subscribed=None if pattern else names,
-            pattern=".*" if pattern else None,
+            pattern=f"{self.scope.prefix(0)}.*" if pattern else None,
             auto_commit=False,
             backoff_ms=BACKOFF_MS,
             backoff_max_ms=BACKOFF_MS,

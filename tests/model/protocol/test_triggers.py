@@ -116,6 +116,14 @@ def test_without_a_trigger_there_is_no_second_round() -> None:
         assert explore(still).verdict == HOLDS
 
 
+def test_a_pattern_matches_only_the_topics_whose_names_begin_so() -> None:
+    asked: dict[str, Any] = {"generations": 2, "subscriptions": "t*", "faults": {"create_topic": 1}}
+    other = attrs.evolve(spec(**ONE, **asked, topics="t:1,u:0-1"), invariants=[one_round])
+    assert explore(other).verdict == HOLDS
+    told_of = told(one_round, **ONE, **asked, topics="t:1,tu:0-1")[1]
+    assert "learns that its pattern matches other topics than before" in told_of
+
+
 @invariant
 def nobody_is_too_many(client: Any) -> bool:
     """No member is told that the group is full."""
@@ -218,6 +226,7 @@ def test_members_get_partitions_of_their_own_topics_and_every_partition_has_an_o
         ({"topics": "t:3-2"}, "begin with more partitions than they may have"),
         ({"subscriptions": "t"}, "do not say to which of t, u each of 2 members subscribes"),
         ({"subscriptions": "t|w"}, "do not say to which of t, u"),
+        ({"subscriptions": "t|w*"}, "do not say to which of t, u"),
         ({"protocols_after": "range|range"}, "does not list the assignors of 2 members"),
     ],
 )

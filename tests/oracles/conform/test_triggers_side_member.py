@@ -28,6 +28,7 @@ from groupcheck.oracles.show.suite import PASSED
 
 TRIGGERS = load("triggers")
 PATTERN = {"topics": "t:1,u:0-1", "subscriptions": "*"}
+PREFIX = {"topics": "t:1,u:0-1", "subscriptions": "t*"}
 GONE = {"topics": "t:0-1", "subscriptions": "t"}
 
 
@@ -56,6 +57,19 @@ def test_every_row_of_one_generation_with_a_pattern_agrees(
     assert table[0]["input"] == "the process starts"
     assert {row["agrees"] for row in table} == {True}
     assert max(row["outcomes"] for row in table) > 1  # it may look at the topics, or not yet
+
+
+def test_every_row_with_a_pattern_that_matches_one_of_two_topics_agrees(
+    coordinator: Driver,
+) -> None:
+    """A share of the other topic is not installed (checkAssignmentMatchedSubscription)."""
+    rows = changing(PREFIX)
+    tour = ChangingTour(rows, coordinator, lists=True)
+    tour.run()
+    assert [d.what for d in tour.differences] == []
+    assert tour.counts.rows == tour.counts.agreeing == len(tour.listed)
+    fired = {name for row, _ in tour.listed for led in row.may for name in led.fired}
+    assert any(name.endswith(":mismatched") for name in fired)
 
 
 def test_the_rows_end_with_the_generations_of_the_scope() -> None:

@@ -13,7 +13,8 @@ LOGGER = "(kafka.coordinator.group.GroupCoordinator)"
 PREPARING = (
     "[2020-02-19 08:04:07,092] INFO [GroupCoordinator 1]: Preparing to rebalance group tracks in"
     " state PreparingRebalance with old generation 320 (__consumer_offsets-25) (reason:"
-    f" removing member rdkafka-f0ed5a76-c05a-4bb5-9e12-8c5100dc21f5 on heartbeat expiration) {LOGGER}"
+    " removing member rdkafka-f0ed5a76-c05a-4bb5-9e12-8c5100dc21f5 on heartbeat expiration)"
+    f" {LOGGER}"
 )
 MEMBER = (
     "[2020-02-19 08:04:07,094] INFO [GroupCoordinator 1]: Member"

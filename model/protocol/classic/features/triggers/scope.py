@@ -14,6 +14,7 @@ from groupcheck.model.protocol.bounds import bound, is_a
 from groupcheck.model.protocol.classic.scope import Scope
 
 PATTERN = "*"
+_PATTERN = re.compile(r"(?:[A-Za-z]\w*)?\*")
 MORE: Mapping[str, str] = {
     "subscribe": "A member's application subscribes to other topics than before.",
     "add_partitions": "A topic gets one more partition.",
@@ -89,7 +90,8 @@ class TriggersScope(Scope):
     subscriptions: str = bound(
         "",
         "The topics to which each member subscribes at the beginning, if not all to all: `t|t,u|*`"
-        " for three members. `*` is a pattern that matches every topic.",
+        " for three members. `*` is a pattern that matches every topic, `test*` one that matches"
+        " those whose names begin so.",
         is_a(str, "not a text"),
     )
     protocols_after: str = bound(
@@ -126,14 +128,17 @@ class TriggersScope(Scope):
     def _subscriptions_fit(self, names: list[str]) -> None:
         told = self.subscriptions.split("|") if self.subscriptions else []
         known = all(
-            text == PATTERN or all(name in names for name in text.split(",")) for text in told
+            any(name.startswith(text.removesuffix(PATTERN)) for name in names)
+            if _PATTERN.fullmatch(text)
+            else all(name in names for name in text.split(","))
+            for text in told
         )
         if told and (len(told) != self.members or not known):
             raise ScopeError(
                 f"subscriptions {self.subscriptions!r} do not say to which of"
                 f" {', '.join(names)} each of {self.members} members subscribes",
                 where="scope",
-                do="as in t|t,u for two members, * for a pattern",
+                do="as in t|t,u for two members, * or t* for a pattern",
             )
 
     def _lists_fit(self) -> None:
@@ -193,10 +198,17 @@ class TriggersScope(Scope):
         """The topics of these partitions."""
         return sum(topic.bit for topic in self.layout if partitions & topic.whole)
 
-    def subscribed(self, member: int) -> tuple[int, bool]:
-        """The topics of a member's first subscription, and whether a pattern finds them."""
+    def prefix(self, member: int) -> str | None:
+        """How the names of topics begin that a member's pattern matches; None if it has none."""
         told = self.subscriptions.split("|")[member] if self.subscriptions else ""
-        if told == PATTERN:
-            return 0, True
+        return told.removesuffix(PATTERN) if told.endswith(PATTERN) else None
+
+    def subscribed(self, member: int) -> tuple[int, int]:
+        """The topics of a member's first subscription, and those that its pattern matches, if it
+        has one (see `Subscription`).
+        """
+        told = self.subscriptions.split("|")[member] if self.subscriptions else ""
+        if (begins := self.prefix(member)) is not None:
+            return 0, sum(t.bit for t in self.layout if t.name.startswith(begins))
         wanted = set(told.split(",")) if told else {topic.name for topic in self.layout}
-        return sum(topic.bit for topic in self.layout if topic.name in wanted), False
+        return sum(topic.bit for topic in self.layout if topic.name in wanted), 0

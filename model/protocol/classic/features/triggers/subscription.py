@@ -37,7 +37,8 @@ class Subscription:
 
     # The topics of the subscription. With a pattern: those that match, as far as it has seen.
     topics: int
-    pattern: bool = False
+    # All topics that its pattern matches, whether they exist or not; 0: it subscribes by names.
+    pattern: int = 0
     # The topics in its last JoinGroup (joinedSubscription); None: it has sent none.
     joined: int | None = None
     # The topics of all members, which the leader watches, too (groupSubscription). 0: it does not
@@ -60,8 +61,8 @@ def fresh(s: Subscription) -> Subscription:
 
 def looking(s: Subscription, cluster: int, scope: TriggersScope) -> Subscription:
     """The member looks at the topics that it watches."""
-    topics = scope.topics_of(cluster) if s.pattern else s.topics
-    watched = scope.all_topics if s.pattern else topics | s.group
+    topics = scope.topics_of(cluster) & s.pattern if s.pattern else s.topics
+    watched = (s.pattern or topics) | s.group
     return evolve(s, topics=topics, sees=cluster & scope.partitions_of(watched))
 
 
@@ -109,7 +110,7 @@ def _stamp(
         sent = getattr(link, place)
         if isinstance(sent, JoinGroup):
             s = looking(s, before["cluster"], scope) if s.sees is None else s
-            watched = scope.all_topics if s.pattern else s.topics
+            watched = s.pattern or s.topics
             sees = (s.sees or 0) & scope.partitions_of(watched)
             s = evolve(s, joined=s.topics, group=0, sees=sees, snapshot=None)
             client, link = (
@@ -198,17 +199,15 @@ def installing(original: Rule) -> Rule:
 def _completed(
     before: Mapping[str, Any], after: dict[str, Any], share: int, scope: TriggersScope
 ) -> dict[str, Any]:
-    """onJoinComplete: a share with a topic to which the member does not subscribe (any more) is not
-    installed, and the member joins again with what it owned before. With a pattern, topics that
+    """onJoinComplete: a share with a topic to which the member does not subscribe (any more), or
+    that its pattern does not match, is not installed, and the member joins again with what it owned
+    before (SubscriptionState.checkAssignmentMatchedSubscription). With a pattern, topics that
     the leader has seen first become part of the subscription; one that the member has seen go since
     it joined does not (maybeUpdateJoinedSubscription).
     """
     now, s = after["client"], before["subscription"]
     topics = scope.topics_of(share)
-    if s.pattern:
-        added = topics & ~s.joined
-        s = evolve(s, topics=s.topics | added, joined=s.joined | added)
-    elif topics & ~s.topics:
+    if topics & ~(s.pattern or s.topics):
         kept = before["client"]
         now = evolve(
             install(evolve(now, granted=kept.owned), scope),
@@ -218,6 +217,9 @@ def _completed(
             refused=True,
         )
         return {**after, "client": now}
+    if s.pattern:
+        added = topics & ~s.joined
+        s = evolve(s, topics=s.topics | added, joined=s.joined | added)
     if due(s, scope):
         now = evolve(now, rejoin=True)
     return {**after, "client": now, "subscription": s}
