@@ -8,6 +8,7 @@ from groupcheck.model.protocol.family import SHARE_PARTITION
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.share_partition import rules
 from groupcheck.model.protocol.share_partition.partition import Delivery
+from groupcheck.model.protocol.share_partition.scope import AS_KAFKA
 
 
 def _keeps_the_lock(before: Values, label: str, after: Values) -> Values:
@@ -58,6 +59,21 @@ def _counts_what_is_late(before: Values, label: str, after: Values) -> Values:
 
 
 MUTATIONS = (
+    Mutation(
+        id="share_passed_accept_is_well",
+        ticket="K33",
+        title="A member is told that its acceptance counts, and the record is given up.",
+        family=SHARE_PARTITION,
+        invariant="acknowledged_is_kept",
+        doc=(
+            "The leader ignores acknowledgements of records that its start offset has passed, and"
+            " answers them without an error. So a member whose lock has run out is told that all is"
+            " well, although the record is archived, or another member has accepted it since."
+            " Reading: `k33=as_kafka`."
+        ),
+        scope={"members": 1, "max_delivery": 1},
+        twists=reads(rules.acknowledge_record, k33=AS_KAFKA),
+    ),
     Mutation(
         id="share_late_accept_counts",
         ticket=SEEDED,

@@ -275,7 +275,7 @@ def _real_bugs(
 
 ASSIGNORS = "assignors"  # stands where a variant would
 # Whose rows have a comparison of their own.
-CONSUMER_GROUPS = ("consumer", "share", "streams", "migration")
+CONSUMER_GROUPS = ("consumer", "share", "share_partition", "streams", "migration")
 
 
 def conform(

@@ -1,5 +1,5 @@
-"""`groupcheck conform consumer`, `conform share`, `conform streams` and `conform migration` at the
-terminal.
+"""`groupcheck conform consumer`, `conform share`, `conform share_partition`, `conform streams` and
+`conform migration` at the terminal.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from groupcheck.oracles.consumer.comparing import compare as compare_consumers
 from groupcheck.oracles.consumer.member.families import compare as compare_members
 from groupcheck.oracles.consumer.share import families as of_shares
 from groupcheck.oracles.consumer.share.families import compare as compare_shares
+from groupcheck.oracles.consumer.share_partition import families as of_records
+from groupcheck.oracles.consumer.share_partition.leaders import LEADERS, Leaders
 from groupcheck.oracles.consumer.streams import families as of_streams
 from groupcheck.oracles.consumer.whole import compare as compare_whole
 from groupcheck.oracles.kafka.async_member import VERSIONS
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.side_by_side import Diff, side_by_side
+from groupcheck.oracles.kafka.versions import VERSIONS as VERSIONS_OF_GROUPS
 from groupcheck.oracles.kafka.versions import known
 
 # Why the comparison of consumer groups does not have an option of the others.
@@ -40,11 +43,13 @@ NOT_HERE: Mapping[str, str] = {
     "live": "a walk on a live broker follows classic groups alone",
 }
 
+LEADER_OF_RECORDS = "share_partition"
 # Variant -> the comparison of its coordinator: families, spec of a family, and `compare`.
 COORDINATORS: Mapping[str, tuple[Any, Any, Any]] = {
     "consumer": (of_consumers.families, of_consumers.spec_of, compare_consumers),
     "share": (of_shares.families, of_shares.spec_of, compare_shares),
     "streams": (of_streams.families, of_streams.spec_of, of_streams.compare),
+    "share_partition": (of_records.families, of_records.spec_of, of_records.compare),
     "migration": (of_migration.families, of_migration.spec_of, of_migration.compare),
 }
 
@@ -94,6 +99,8 @@ def run(
         "max_rows": max_rows,
         "max_differences": max_differences,
     }
+    if diff and variant == LEADER_OF_RECORDS:
+        raise UserError(f"{variant} has the rows of one version", where="--diff", do="leave it out")
     if diff:
         refuse({"mutation": mutation}, ("mutation",), OF_MODEL)
         with side_by_side(diff, long_run=True) as (older, newer):
@@ -105,7 +112,7 @@ def run(
     bug = None if mutation is None else known_bug(mutation)
     if bug is not None and bug.family not in load(variant).every_family:
         raise UserError(f"{bug.id} is no bug of {variant} groups", where="--mutation")
-    version = known(kafka)
+    version = known(kafka, LEADERS.versions if variant == LEADER_OF_RECORDS else VERSIONS_OF_GROUPS)
     if of_members:
         ask = partial(compare_members, bug=bug)
         if whole:
@@ -113,9 +120,16 @@ def run(
             ask = partial(compare_whole, schedules=schedules)
         return _with_members(version, partial(ask, **limits), as_json=as_json, junit=junit)
     asked = [(family, spec_of(family, version, bug)) for family in families(version, members)]
-    with Driver(version, long_run=True) as driver:
+    with _started(variant, version) as driver:
         ask = partial(compare, driver, asked, mutation=mutation, **limits)
         return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)
+
+
+def _started(variant: str, version: str) -> Any:
+    """The JVM of the real side."""
+    if variant == LEADER_OF_RECORDS:
+        return Leaders(version)
+    return Driver(version, long_run=True)
 
 
 def _only_the_coordinator(variant: str, where: str) -> UserError:

@@ -24,6 +24,7 @@ from groupcheck.oracles.consumer.families import Family
 from groupcheck.oracles.consumer.rows import ConsumerRows
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.tallied import FamilyTally, Progress, Tallied, values
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT
@@ -36,9 +37,22 @@ SIDES: Mapping[Side, str] = {
     "member": "Java's member of consumer groups",
     "whole": "whole consumer groups",
     "share": "the coordinator of share groups",
+    "share_partition": "the leader of a share partition",
     "streams": "the coordinator of streams groups",
     "migration": "the coordinator of groups that migrate",
 }
+
+
+class Machine(Protocol):
+    """What executes rows."""
+
+    @property
+    def title(self) -> str:
+        """Its version, in words."""
+
+    @property
+    def build(self) -> OwnBuild | None:
+        """What it is, if it is no release."""
 
 
 class ExecutedRow(Protocol):
@@ -198,7 +212,7 @@ def compare(
 
 
 def tallied(
-    driver: Driver,
+    driver: Machine,
     asked: Iterable[RowFamily],
     *,
     side: Side = "coordinator",

@@ -10,7 +10,7 @@ from groupcheck.oracles.kafka.tallied import Compared
 from groupcheck.oracles.show.build_types import Build
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
 
-Side = Literal["coordinator", "member", "whole", "share", "streams", "migration"]
+Side = Literal["coordinator", "member", "whole", "share", "share_partition", "streams", "migration"]
 
 
 @frozen(kw_only=True)

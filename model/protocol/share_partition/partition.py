@@ -32,6 +32,8 @@ class Record:
     # has run out.
     moving: bool = False
     expired: bool = False
+    # The start offset that is written with it.
+    start: int = 0
     # What the persister has stored of it.
     stored: Delivery = Delivery.AVAILABLE
     stored_count: int = 0

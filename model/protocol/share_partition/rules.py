@@ -20,7 +20,7 @@ from groupcheck.model.protocol.share_partition.partition import (
     Record,
     known,
 )
-from groupcheck.model.protocol.share_partition.scope import SharePartitionScope
+from groupcheck.model.protocol.share_partition.scope import AS_KAFKA, SharePartitionScope
 
 
 def available(record: Record, scope: SharePartitionScope) -> Record:
@@ -31,6 +31,11 @@ def available(record: Record, scope: SharePartitionScope) -> Record:
 
 def _stored(record: Record) -> Record:
     return evolve(record, stored=record.state, stored_count=record.count)
+
+
+def _still(record: Record) -> Record:
+    """A record that is not being written any more."""
+    return evolve(record, moving=False, expired=False, start=0)
 
 
 @rule("delivered", "lost")
@@ -59,23 +64,27 @@ def acquire_records(
             yield "lost", part.with_record(number, taken), owner, reader, left
 
 
-@rule("accept", "release", "reject", "refused", when=lambda reader: reader.has != 0)
+@rule("accept", "release", "reject", "refused", "passed", when=lambda reader: reader.has != 0)
 def acknowledge_record(
     part: Partition, holder: Holder, reader: Reader, scope: SharePartitionScope
 ) -> Iterator[tuple[str, Partition, Holder, Reader]]:
     """A member acknowledges a record. That is written first. Refused (INVALID_RECORD_STATE): it has
-    not acquired the record, or no longer.
+    not acquired the record, or no longer. Passed: the start offset is behind the record, so the
+    leader says that all is well and does nothing.
     """
     holder = known(holder, part)
     for number in numbers(reader.has):
         bit, record = 1 << number, part.records[number]
         after = evolve(reader, has=reader.has & ~bit)
+        if number < part.start and scope.k33 == AS_KAFKA:
+            yield "passed", part, holder, evolve(after, accepted=after.accepted | bit)
+            continue
         if not holder.acquired & bit or record.state != Delivery.ACQUIRED or record.moving:
             yield "refused", part, holder, after
             continue
         moved = evolve(holder, acquired=holder.acquired & ~bit, moving=holder.moving | bit)
         accepts = evolve(moved, accepts=moved.accepts | bit)
-        record = evolve(record, moving=True)
+        record = evolve(record, moving=True, start=part.start)
         accepted = evolve(record, state=Delivery.ACKNOWLEDGED)
         rejected = evolve(record, state=Delivery.ARCHIVED, rejected=True)
         yield "accept", part.with_record(number, accepted), accepts, after
@@ -99,22 +108,23 @@ def write_ends(
     for number in numbers(holder.moving):
         bit, record = 1 << number, part.records[number]
         done = evolve(holder, moving=holder.moving & ~bit, accepts=holder.accepts & ~bit)
-        well = part.with_record(number, _stored(evolve(record, moving=False, expired=False)))
-        well = evolve(well, stored_start=part.start).advanced()
+        well = part.with_record(number, _stored(_still(record)))
+        start = max(part.stored_start, record.start)
+        well = evolve(well, stored_start=start).advanced()
         told = evolve(reader, accepted=reader.accepted | holder.accepts & bit)
         yield "stored", well, done, told, budget
         for label, fault in (("failed", "persister_failure"), ("unanswered", "persister_timeout")):
             if budget.allows(fault):
                 kept = _stored(record) if label == "unanswered" else record
-                start = part.start if label == "unanswered" else part.stored_start
-                undone = evolve(kept, moving=False, expired=False)
+                undone = _still(kept)
                 owner = done
                 if record.expired:
                     undone = available(undone, scope)
                 else:
                     undone = evolve(undone, state=Delivery.ACQUIRED)
                     owner = evolve(done, acquired=done.acquired | bit)
-                back = evolve(part.with_record(number, undone), stored_start=start)
+                there = start if label == "unanswered" else part.stored_start
+                back = evolve(part.with_record(number, undone), stored_start=there)
                 yield label, back, owner, reader, budget.spend(fault)
 
 
@@ -152,7 +162,7 @@ def session_ends(
     if holder.term != part.term or not holder.acquired:
         return
     for number in numbers(holder.acquired):
-        free = evolve(available(part.records[number], scope), moving=True)
+        free = evolve(available(part.records[number], scope), moving=True, start=part.start)
         part = part.with_record(number, free)
     moving = holder.moving | holder.acquired
     yield part, evolve(holder, acquired=0, moving=moving), budget.spend("session_end")
@@ -165,16 +175,14 @@ def leader_changes(part: Partition, budget: Budget) -> Iterator[tuple[str, Parti
     yield "unwritten", _read(part), left
     if any(record.moving for record in part.records):
         written = tuple(_stored(r) if r.moving else r for r in part.records)
-        yield "written", _read(evolve(part, records=written, stored_start=part.start)), left
+        start = max(part.stored_start, *(r.start for r in part.records if r.moving))
+        yield "written", _read(evolve(part, records=written, stored_start=start)), left
 
 
 def _read(part: Partition) -> Partition:
     """The partition as the next leader knows it."""
-    records = tuple(
-        evolve(r, state=r.stored, count=r.stored_count, moving=False, expired=False)
-        for r in part.records
-    )
-    return evolve(part, records=records, start=part.stored_start, term=part.term + 1)
+    records = tuple(evolve(_still(r), state=r.stored, count=r.stored_count) for r in part.records)
+    return evolve(part, records=records, start=part.stored_start, term=part.term + 1).advanced()
 
 
 @end

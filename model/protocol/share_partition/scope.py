@@ -13,6 +13,7 @@ from groupcheck.model.protocol.bounds import (
     bound,
     check_faults,
     fault_counts,
+    one_of,
 )
 from groupcheck.model.protocol.faults import Budget
 
@@ -23,6 +24,7 @@ FAULTS: Mapping[str, str] = {
     "persister_timeout": "The persister stores it, but its answer does not come.",
     "fail_over": "Another broker leads the partition, and reads its state from the persister.",
 }
+MENDED, AS_KAFKA = "mended", "as_kafka"
 
 
 @frozen
@@ -35,6 +37,12 @@ class SharePartitionScope:
     members: int = bound(2, "Members that read the partition.", between(1, 4))
     records: int = bound(1, "Records of the partition.", between(1, 4))
     max_delivery: int = bound(2, "group.share.delivery.count.limit.", between(1, 5))
+    k33: str = bound(
+        MENDED,
+        "`as_kafka`: an acknowledgement of a record that the start offset has passed is answered as"
+        " if it counted. `mended`: it is refused.",
+        one_of((MENDED, AS_KAFKA)),
+    )
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
         converter=fault_counts,

@@ -20,6 +20,7 @@ WORDS: Mapping[str, str] = {
     "acknowledge_record:release": "{m} releases a record",
     "acknowledge_record:reject": "{m} rejects a record",
     "acknowledge_record:refused": "{m} acknowledges a record that it has not, and is refused",
+    "acknowledge_record:passed": "{m} accepts a finished record, and is told that all is well",
     "write_ends:stored": "the leader has written what {m} acknowledged",
     "write_ends:failed": "the leader cannot write what {m} acknowledged",
     "write_ends:unanswered": "the leader does not hear that what {m} acknowledged is written",

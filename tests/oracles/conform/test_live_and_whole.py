@@ -56,7 +56,10 @@ REFUSED: Mapping[str, str | Mapping[str, str]] = {
         "--live": "a walk on a live broker follows classic groups alone",
         "--whole": "only the coordinator is compared in migration",
     },
-    "share_partition": NO_CODE + "its rules were written from SharePartition",
+    "share_partition": {
+        "--live": "a walk on a live broker follows classic groups alone",
+        "--whole": "only the coordinator is compared in share_partition",
+    },
     "connect_backoff": REPORTS,
     "connect_versions": REPORTS,
     "callbacks": {

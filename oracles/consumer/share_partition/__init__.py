@@ -1,0 +1,3 @@
+"""The records of a share partition beside Kafka's own leader of one
+(kafka.server.share.SharePartition), row by row.
+"""

@@ -1,0 +1,118 @@
+"""The scopes of a share partition whose rows are executed, and their comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import tee
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.engine import Spec
+from groupcheck.model.mutations import Mutation
+from groupcheck.model.protocol.share_partition.rules import RULES, spec
+from groupcheck.model.protocol.share_partition.scope import AS_KAFKA, FAULTS, SharePartitionScope
+from groupcheck.oracles.consumer.comparing import ConsumerConformance, RowFamily, tallied
+from groupcheck.oracles.consumer.facts import unlike
+from groupcheck.oracles.consumer.families import ANY, FIRST, Family
+from groupcheck.oracles.consumer.levels import breadth_first
+from groupcheck.oracles.consumer.share_partition.leaders import Leaders
+from groupcheck.oracles.consumer.share_partition.rows import (
+    LeaderRow,
+    LeaderRows,
+    State,
+    of_kafka,
+)
+
+EVERY: tuple[Family, ...] = (
+    Family("one record", {"members": 2, "records": 1, "max_delivery": 2}, (*FAULTS,)),
+    Family("one delivery", {"members": 1, "records": 1, "max_delivery": 1}, (*FAULTS,)),
+    # What a session ends is one write in Kafka, and one for each record in the model. Where the
+    # next leader has read a gap, Kafka's start offset stops at its end; the model's goes on.
+    Family(
+        "two records",
+        {"members": 2, "records": 2, "max_delivery": 2},
+        ("lose_response", "persister_failure", "persister_timeout"),
+        most=FIRST,
+    ),
+)
+
+
+@frozen
+class Place:
+    """A memory, and how Kafka's leader gets there."""
+
+    state: State
+    commands: tuple[str, ...] = ()
+
+
+@frozen
+class Compared:
+    """A row that was executed."""
+
+    place: Place
+    row: LeaderRow
+    differs: Mapping[str, tuple[object, object]]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The commands."""
+        return (*self.place.commands, self.row.command)
+
+    @property
+    def same(self) -> Same | None:
+        """What the model does, if Kafka does the same."""
+        return None if self.differs else Same((self.row.fired,))
+
+
+@frozen
+class Same:
+    """What the model does."""
+
+    fired: tuple[str, ...]
+
+
+def families(kafka: str, members: int | None = None) -> Iterator[Family]:
+    """The families with no more than so many members. All versions have the same."""
+    yield from (f for f in EVERY if members is None or f.fields["members"] <= members)
+
+
+def spec_of(family: Family, kafka: str, bug: Mutation | None = None) -> Spec:
+    """The rules at the family's scope, perhaps with a bug."""
+    faults = dict.fromkeys(family.faults, ANY)
+    found = spec(SharePartitionScope(faults=faults, k33=AS_KAFKA, **family.fields))
+    return found if bug is None else bug.apply(found)
+
+
+def explore(rows: LeaderRows, leaders: Leaders, most: int | None = None) -> Iterator[Compared]:
+    """Executes rows until there are no more, or so many were. Memories behind a row that differs
+    are not looked at.
+    """
+
+    def execute(asked: Iterator[tuple[Place, LeaderRow]]) -> Iterator[Compared]:
+        kept, told = tee(asked)
+        lines = (";".join((rows.bounds, *p.commands, row.command)) for p, row in told)
+        for (place, row), answer in zip(kept, leaders.run_all(lines)):
+            yield Compared(place, row, unlike(row.facts, of_kafka(answer)))
+
+    return breadth_first(
+        Place(rows.start),
+        state=lambda place: place.state,
+        rows=rows.of,
+        execute=execute,
+        onward=lambda done: None if done.differs else Place(done.row.after, done.shown),
+        most=most,
+    )
+
+
+def compare(
+    leaders: Leaders, asked: Iterable[tuple[Family, Spec]], **options: Any
+) -> ConsumerConformance:
+    """Executes the rows of each family. The `options` are those of `tallied`."""
+    outcomes = frozenset(name for r in RULES for name in r.names)
+    found = [
+        RowFamily(family.bound, outcomes, partial(explore, LeaderRows(spec), leaders), family.most)
+        for family, spec in asked
+    ]
+    return tallied(leaders, found, side="share_partition", bookkeeping=(), **options)

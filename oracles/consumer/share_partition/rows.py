@@ -1,0 +1,171 @@
+"""Rows of a share partition: something that happens to its leader in one of its memories, what the
+model makes of it, and how Kafka's leader is told of it.
+
+Kafka's leader reads the log in the order of offsets, so no record is acquired while one before it
+was never acquired. The model leaves that open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import Spec, evolve
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.protocol.share_partition import rules
+from groupcheck.model.protocol.share_partition.partition import (
+    Delivery,
+    Holder,
+    Partition,
+    known,
+)
+
+State = tuple[Any, ...]
+Facts = Mapping[str, Any]
+# Outcome -> its command; {m} is the member, {n} the record.
+COMMANDS: Mapping[str, str] = {
+    "acquire_records:delivered": "acquire {m} {n}",
+    "acquire_records:lost": "acquire {m} {n}",
+    "acknowledge_record:accept": "acknowledge {m} {n} 1",
+    "acknowledge_record:release": "acknowledge {m} {n} 2",
+    "acknowledge_record:reject": "acknowledge {m} {n} 3",
+    "acknowledge_record:refused": "acknowledge {m} {n} 1",
+    "acknowledge_record:passed": "acknowledge {m} {n} 1",
+    "write_ends:stored": "write {n} ok",
+    "write_ends:failed": "write {n} fail",
+    "write_ends:unanswered": "write {n} unanswered",
+    "lock_runs_out:released": "lock {n} ok",
+    "lock_runs_out:unwritten": "lock {n} fail",
+    "lock_runs_out:in_a_write": "lock {n} ok",
+    "session_ends": "release {m}",
+    "leader_changes:unwritten": "lead unwritten",
+    "leader_changes:written": "lead written",
+}
+# Outcome -> what the leader says.
+SAID: Mapping[str, str] = {
+    "acquire_records": "1",
+    "acknowledge_record": "waits",
+    "acknowledge_record:refused": "refused",
+    "acknowledge_record:passed": "well",
+    "write_ends": "refused",
+    "write_ends:stored": "well",
+    "lock_runs_out": "over",
+    "session_ends": "waits",
+    "leader_changes": "leads",
+}
+
+
+@frozen
+class LeaderRow:
+    """A row."""
+
+    before: State
+    fired: str
+    command: str
+    facts: Facts
+    after: State
+
+
+class LeaderRows:
+    """The rows of a spec of a share partition."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.scope: Any = spec.scope
+        self._see = Semantics(attrs.evolve(spec, invariants=(), ends=()))
+        members = range(self.scope.members)
+        self._part = self._see.at["part", None]
+        self._budget = self._see.at["budget", None]
+        self._holders = [self._see.at["holder", i] for i in members]
+        self._readers = [self._see.at["reader", i] for i in members]
+        ((_, _, self.start),) = self._see.starts()
+
+    @property
+    def bounds(self) -> str:
+        """How a schedule begins."""
+        return f"{self.scope.max_delivery} {self.scope.records}"
+
+    def of(self, state: State) -> Iterator[LeaderRow]:
+        """All rows of a memory."""
+        for instance in self._see.ordinary:
+            for firing, after, _ in self._see.firings(instance, state):
+                number = self._number(state, after, firing.me)
+                if firing.name.startswith(rules.acquire_records.name) and self._skips(
+                    state[self._part], number
+                ):
+                    continue
+                command = COMMANDS[firing.name].format(m=f"m{firing.me}", n=number)
+                said = SAID.get(firing.name) or SAID[firing.name.partition(":")[0]]
+                facts = {"answer": said, **self._remembered(after)}
+                yield LeaderRow(state, firing.name, command, facts, self._alike(after))
+
+    def _number(self, before: State, after: State, me: int | None) -> int:
+        """Which record it is about."""
+        pairs = zip(before[self._part].records, after[self._part].records, strict=True)
+        changed = [n for n, (a, b) in enumerate(pairs) if a != b]
+        if me is not None:
+            for at, bits in ((self._holders[me], "moving"), (self._readers[me], "has")):
+                moved = getattr(before[at], bits) ^ getattr(after[at], bits)
+                if moved and not changed:
+                    changed = [moved.bit_length() - 1]
+        return changed[0] if changed else 0
+
+    @staticmethod
+    def _skips(part: Partition, number: int) -> bool:
+        """Was a record before this one never acquired?"""
+        before = part.records[part.start : number]
+        return any(r.state == Delivery.AVAILABLE and not r.count for r in before)
+
+    def _alike(self, state: State) -> State:
+        """The memory without ghosts, and with terms and budgets that do not grow."""
+        part = state[self._part]
+        after = [*state]
+        records = tuple(evolve(r, given=0, seen=False, rejected=False) for r in part.records)
+        after[self._part] = evolve(part, records=records, term=0)
+        after[self._budget] = self.start[self._budget]
+        for at in self._holders:
+            after[at] = evolve(known(after[at], part), term=0)
+        for at in self._readers:
+            after[at] = evolve(after[at], accepted=0)
+        return tuple(after)
+
+    def _remembered(self, state: State) -> Facts:
+        """The leader's memory, and the persister's, as facts."""
+        part: Partition = state[self._part]
+        holders: list[Holder] = [known(state[at], part) for at in self._holders]
+        found: dict[str, Any] = {"start": part.start, "stored start": part.stored_start}
+        for n, record in enumerate(part.records):
+            found[f"stored {n}"] = (record.stored.value, record.stored_count)
+            if n < part.start:
+                continue
+            owners = [f"m{i}" for i, h in enumerate(holders) if h.acquired >> n & 1]
+            acquired = record.state == Delivery.ACQUIRED
+            found[f"record {n}"] = (record.state.name, record.count)
+            found[f"member {n}"] = owners[0] if acquired and owners else "-"
+            found[f"in a write {n}"] = record.moving
+            found[f"lock {n}"] = not record.expired if record.moving else acquired
+        return found
+
+
+def of_kafka(answer: str) -> Facts:
+    """What Kafka's leader said, as facts."""
+    if answer.startswith("!"):
+        return {"driver": answer[1:]}
+    said, starts, *records = answer.split("|")
+    start, stored_start = map(int, starts.split())
+    refused = said.endswith("Exception")
+    found: dict[str, Any] = {"answer": "refused" if refused else said}
+    found |= {"start": start, "stored start": stored_start}
+    for n, shown in enumerate(records):
+        state, count, member, moving, lock, stored, stored_count = shown.split()
+        found[f"stored {n}"] = (int(stored), int(stored_count))
+        if n < start:
+            continue
+        # What nobody has acquired is not in the leader's cache.
+        found[f"record {n}"] = ("AVAILABLE" if state == "none" else state, int(count))
+        found[f"member {n}"] = member if state == "ACQUIRED" else "-"
+        found[f"in a write {n}"] = moving == "true"
+        found[f"lock {n}"] = lock == "true"
+    return found

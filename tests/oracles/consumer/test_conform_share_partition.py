@@ -1,0 +1,90 @@
+"""The model of a share partition's records beside Kafka's own SharePartition: rows of small scopes,
+the mistakes that they show, and a late acknowledgement (K33).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pytest
+
+from groupcheck.model.mutations import mutation
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.consumer.share_partition.families import (
+    EVERY,
+    compare,
+    explore,
+    spec_of,
+)
+from groupcheck.oracles.consumer.share_partition.leaders import VERSIONS, Leaders
+from groupcheck.oracles.consumer.share_partition.rows import LeaderRows, of_kafka
+
+RECORD, DELIVERY, PAIR = EVERY
+DAY = "4.3.0"
+MISTAKES = (
+    "share_lock_is_kept",
+    "share_acknowledged_is_not_read",
+    "share_start_passes_records",
+    "share_limit_is_ignored",
+    "share_record_is_given_up_at_once",
+)
+
+
+@pytest.fixture(scope="module")
+def leaders() -> Iterator[Leaders]:
+    with Leaders(DAY) as started:
+        yield started
+
+
+def test_the_rows_of_one_record_agree(leaders: Leaders) -> None:
+    some = [attrs.evolve(RECORD, most=700), DELIVERY, attrs.evolve(PAIR, most=700)]
+    result = compare(leaders, [(family, spec_of(family, DAY)) for family in some])
+    assert [tally.differences for tally in result.tallies] == [{}] * 3
+    assert (result.verdict, result.never_executed) == ("agrees", ())
+    assert sum(tally.inputs for tally in result.tallies) == 1_529
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("kafka", VERSIONS)
+def test_every_row_agrees(kafka: str) -> None:
+    whole = [RECORD, DELIVERY, attrs.evolve(PAIR, most=None)]
+    with Leaders(kafka) as started:
+        result = compare(started, [(family, spec_of(family, kafka)) for family in whole])
+    assert (result.verdict, result.never_executed) == ("agrees", ())
+    assert [tally.inputs for tally in result.tallies] == [1_911, 129, 138_460]
+
+
+@pytest.mark.parametrize("id", MISTAKES)
+def test_a_mistake_of_the_leader_shows(leaders: Leaders, id: str) -> None:
+    def differs(family: Any) -> bool:
+        rows = LeaderRows(spec_of(family, DAY, mutation(id)))
+        return any(row.differs for row in explore(rows, leaders, 700))
+
+    assert any(map(differs, EVERY))
+
+
+def told(leaders: Leaders, *commands: str) -> dict[str, Any]:
+    (answer,) = leaders.run_all([";".join(("3 1", *commands))])
+    return dict(of_kafka(answer))
+
+
+def test_a_record_that_another_member_has_accepted_is_accepted_once_more(leaders: Leaders) -> None:
+    over = ("acquire m0 0", "lock 0 ok", "acquire m1 0")
+    late = "acknowledge m0 0 1"
+    assert told(leaders, *over, late)["answer"] == "refused"
+    well = told(leaders, *over, "acknowledge m1 0 1", "write 0 ok", late)
+    assert (well["answer"], well["start"], well["stored 0"]) == ("well", 1, (2, 2))
+
+
+def test_the_comparison_has_a_command(capsys: pytest.CaptureFixture[str], misfits: Any) -> None:
+    command = "conform share_partition --kafka 4.3.0 --members 1 --json"
+    assert cli.run(command.split()) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert misfits(document) == []
+    assert (document["verdict"], document["side"]) == ("agrees", "share_partition")
+    for options, said in (("--diff 4.2.0 4.3.1", "of one version"), ("--kafka 4.1.1", "no driver")):
+        assert cli.run(["conform", "share_partition", *options.split()]) == 2
+        assert said in capsys.readouterr().err
