@@ -309,7 +309,7 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
             ),
         )
     went = ", ".join(
-        f"{n:,} {name.replace('_', ' ')}" for name, n in t.counts.items() if name in _COUNTS
+        f"{n:,} {name.replace('_', ' ')}" for name, n in t.counts.items() if n and name in _COUNTS
     )
     if went:
         yield "members", went + (f"; at most {t.largest} in a generation" if t.largest else "")

@@ -17,13 +17,19 @@ from attrs import Factory, define, frozen
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.members.handed_over import hand_over
+from groupcheck.traces.members.member_round import MemberRound
 from groupcheck.traces.members.standing import Standing
-from groupcheck.traces.members.story import MemberRound, MemberStory
+from groupcheck.traces.members.story import MemberStory
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
 MOST_STORIES = 10_000
+NEVER = (1 << 62, 0)
+SOON_MS = 60_000
+"""The first rebalance of the logs is that of a member which left so much earlier at most: each
+leave begins one, which others learn of with their next heartbeat and enter with their next poll.
+"""
 UNTOLD = {RebalanceCause.NOT_TOLD, RebalanceCause.NOT_SEEN}
 Told = tuple[MemberStory, MemberRound]
 Leave = tuple[tuple[int, int], str, str]
@@ -252,14 +258,11 @@ def _explain(
     round.cause = RebalanceCause.NOT_TOLD
     was, now = ids
     here = {id for m, _ in seen for id in m.joined}
-    if before is None or before.joined_at is None:
-        left = ()
-    else:
-        begin, end = (
-            bisect(left, _when(at), key=lambda leave: leave[0])
-            for at in (before.joined_at, round.joined_at)
-        )
-        left = left[begin:end]
+    begin, end = (
+        bisect(left, at, key=lambda leave: leave[0])
+        for at in (_since(round, before), _when(round.joined_at))
+    )
+    left = left[begin:end]
     for m, r in seen:
         if r.cause not in UNTOLD:
             round.cause, round.reason = r.cause, r.why
@@ -274,6 +277,20 @@ def _explain(
         round.cause, round.causers = RebalanceCause.JOIN, tuple(sorted(now - was))
     elif round.cause in UNTOLD and was and now and was - now - here:
         round.cause, round.causers = RebalanceCause.GONE, tuple(sorted(was - now))
+
+
+def _has_no_id(m: MemberStory) -> bool:
+    """Has it left, and asked to join again without an answer that gave it an id?"""
+    return m.open is not None and m.open.generation is None and m.open.joined is None
+
+
+def _since(round: Round, before: Round | None) -> tuple[int, int]:
+    """When a member must have left, at the earliest, to have begun the rebalance."""
+    if before is None:
+        start = round.started or round.joined_at
+        known = start is not None and start.time is not None
+        return ((start.time or 0) - SOON_MS, 0) if start is not None and known else NEVER
+    return NEVER if before.joined_at is None else _when(before.joined_at)
 
 
 def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> None:
@@ -291,7 +308,7 @@ def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> Non
         known.caused = caused.get(id, 0)
         out.counts["joined"] += known.joined is not None
         end = m.ends.get(id)
-        if end is not None and (m.gone or k + 1 < len(ids)):
+        if end is not None and (m.gone or k + 1 < len(ids) or _has_no_id(m)):
             known.ended, known.gone, known.client_reason = end.at, end.how, end.reason or None
         elif k + 1 < len(ids) and not (m.shared or m.goes_back):
             known.ended, known.gone = m.joined[ids[k + 1]], "replaced" if m.instance else "gone"

@@ -12,27 +12,27 @@ import re
 from bisect import bisect
 from collections.abc import Iterator
 
-from attrs import Factory, define, evolve, frozen
+from attrs import Factory, define, evolve
 
-from groupcheck.traces.clients.partitions import End as Ending
 from groupcheck.traces.clients.partitions import Holdings, partitions_of
 from groupcheck.traces.clients.statement import Statement, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.commits import APART_MS, Commits
+from groupcheck.traces.members.member_round import End, MemberRound, Owned
 from groupcheck.traces.members.standing import Standing, Step, is_answer
 from groupcheck.traces.story.events import RebalanceCause
-from groupcheck.traces.story.moments import Moment, elapsed, is_back
+from groupcheck.traces.story.moments import Moment, is_back
 from groupcheck.traces.story.timeline import client_of
 
 ROUNDS_KEPT = 20_000
 _MEMBER_ID = re.compile(r"[\w.-]{0,250}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_JOIN = "JoinGroup"
+_JOIN, _NOT_TOLD = "JoinGroup", RebalanceCause.NOT_TOLD
 _CAUSES = {
     "subscription_changed": RebalanceCause.METADATA_CHANGE,
     "partitions_changed": RebalanceCause.METADATA_CHANGE,
     "topics_changed": RebalanceCause.METADATA_CHANGE,
-    "rebalancing": RebalanceCause.NOT_TOLD,
+    "rebalancing": _NOT_TOLD,
     **dict.fromkeys(
         (
             "member_unknown", "generation_old", "generation_reset", "member_fenced", "lost",
@@ -44,6 +44,8 @@ _CAUSES = {
 """A statement -> why its member joins again."""
 _METADATA = re.compile(r"metadata|topics?\b|subscription", re.I)
 _REBALANCING = re.compile(r"rebalanc", re.I)
+_TOLD_OF = ("rejoin_requested", "sync_failed")
+"""An error in their words may say that another rebalance has begun."""
 _HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")
 """Reasons that only say what the client did before."""
 _TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
@@ -70,60 +72,6 @@ _NO_END = {"of", "begun"}
 """Of a producer, or a close that has only begun."""
 _BEFORE = {"before", "begins", "answered"}
 """Steps of leaving that are not the moment itself."""
-
-
-@define
-class MemberRound:
-    """One rebalance as one member saw it."""
-
-    # When it sent JoinGroup, or began to reconcile; and why, in words.
-    asked: Moment | None
-    cause: RebalanceCause
-    why: str = ""
-    # The generation, or the epoch of KIP-848; None as long as it has not joined.
-    generation: int | None = None
-    member: str = ""
-    joined: Moment | None = None
-    # When it sent JoinGroup again, the last time.
-    asked_last: Moment | None = None
-    # Was its last JoinGroup answered, be it with an id to join with or an error?
-    answered: bool = False
-    # When it had its share.
-    synced: Moment | None = None
-    leader: str = ""
-    # The members of the generation, if this one leads it and its log tells them.
-    size: int | None = None
-    ids: frozenset[str] = frozenset()
-
-    @property
-    def begun(self) -> Moment | None:
-        return self.asked or self.joined or self.synced
-
-    @property
-    def took_ms(self) -> int | None:
-        return elapsed(self.asked, self.synced)
-
-
-@frozen
-class End:
-    """How a membership ended, by the member's own doing."""
-
-    at: Moment
-    how: str
-    reason: str = ""
-
-
-@frozen
-class Owned:
-    """A partition that the member held. Times are ms since 1970."""
-
-    partition: str
-    since: int
-    until: int
-    # revoked, lost, or `end of log`.
-    how: Ending
-    # The generation in which it got it; None if that is not known.
-    generation: int | None = None
 
 
 @define
@@ -166,6 +114,7 @@ class MemberStory:
     _pending: Moment | None = None
     _gave_up: bool = False
     _settled_ms: int = 0
+    _named: str = ""  # the id in its lines, joined or not
     _former: set[str] = Factory(set)
     _fresh: bool = False  # its log shows how it started
     _generation: int | None = None
@@ -201,6 +150,7 @@ class MemberStory:
             self.first, self.last = self.first or at, at
         self.group, self.client = said.group or self.group, said.client or self.client
         self.instance, self.library = said.instance or self.instance, said.library or self.library
+        self._named = said.member if said.member and said.kind != "id_given" else self._named
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
         self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
@@ -237,16 +187,20 @@ class MemberStory:
             return
         cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
         if not any(r.joined is not None for r in self.rounds):
-            cause, why = self._first(), ""
+            cause, why = self._first()
         elif self._why is None and self.rounds[-1].leader in (self.member, "me") and self.member:
             cause = RebalanceCause.LEADER_REJOIN
         if not self.modern:
             self._begin(MemberRound(at, cause, why))
         self._why = None
 
-    def _first(self) -> RebalanceCause:
-        """Why its first rebalance begins: it joins, if the log does not begin in the middle."""
-        return RebalanceCause.JOIN if self._fresh else RebalanceCause.NOT_TOLD
+    def _first(self) -> tuple[RebalanceCause, str]:
+        """Why its first rebalance begins: it joins; where the log begins in the middle, whatever
+        the lines before it say.
+        """
+        if self._fresh:
+            return RebalanceCause.JOIN, ""
+        return self._why or (_NOT_TOLD, "")
 
     def _begin(self, round: MemberRound) -> MemberRound:
         if len(self.rounds) >= ROUNDS_KEPT:
@@ -261,12 +215,13 @@ class MemberStory:
         cause = _CAUSES.get(said.kind, RebalanceCause.MEMBER_REJOIN)
         if _HOW.search(reason):
             return
-        if said.kind == "rejoin_requested":
-            told = _REBALANCING.search(reason)
-            changed = _METADATA.search(reason)
-            cause = RebalanceCause.NOT_TOLD if told else cause
-            cause = RebalanceCause.METADATA_CHANGE if changed and not told else cause
-        if self._why is None or self._why[0] == RebalanceCause.NOT_TOLD:
+        # The round had begun before the member was told of it, so its own join is not the reason.
+        told = said.kind in _TOLD_OF and _REBALANCING.search(reason or said.text)
+        if told:
+            cause = _NOT_TOLD
+        elif said.kind == "rejoin_requested" and _METADATA.search(reason):
+            cause = RebalanceCause.METADATA_CHANGE
+        if self._why is None or self._why[0] == _NOT_TOLD:
             self._why = cause, reason or said.kind.replace("_", " ")
 
     def _numbers(self, said: Statement, at: Moment) -> None:
@@ -326,9 +281,9 @@ class MemberStory:
 
     def _untold(self, said: Statement, at: Moment) -> MemberRound:
         """A rebalance whose beginning no line tells; that of KIP-848 begins when it is told."""
-        cause, why = self._why or (RebalanceCause.NOT_TOLD, "")
+        cause, why = self._why or (_NOT_TOLD, "")
         if not self.rounds:
-            cause = RebalanceCause.JOIN if self._pending else self._first()
+            cause, why = (RebalanceCause.JOIN, "") if self._pending else self._first()
         took = _TOOK.search(said.text)
         if at.time is not None and self._settled_ms and at.time - self._settled_ms > APART_MS:
             self._pending = None  # it began another epoch, which no line tells
@@ -360,8 +315,10 @@ class MemberStory:
 
     def _moves_on(self, said: Statement, at: Moment) -> None:
         """What the member was told of its round."""
-        if said.kind == "id_given" and len(self.rounds) == 1 and self.rounds[0].joined is None:
-            self.rounds[0].cause = RebalanceCause.JOIN
+        first = self.rounds[0] if len(self.rounds) == 1 else None
+        begins = first is not None and first.joined is None and first.cause == _NOT_TOLD
+        if said.kind == "id_given" and first is not None and begins:
+            first.cause = RebalanceCause.JOIN
         last = self._round_of(said.fields.get("generation"))
         if last is None or (last.generation is None and last.joined is None):
             if last is not None and said.kind == "assigned" and not self.modern:
@@ -409,11 +366,16 @@ class MemberStory:
         left = said.kind == "left" or self.library not in _TELL_LEAVING
         if self.gone and left and self.member in self.ends:
             self.ends[self.member] = evolve(self.ends[self.member], how="left")
-        if not self.gone and (self._generation is not None or self.rounds):
+        id = said.member or self._named
+        unseen = said.kind == "left" and bool(id) and not (self.joined or self._fresh)
+        if unseen:  # its join is older than the log
+            self.earlier = self.member = id
+            self.joined[id] = at
+        if not self.gone and (self._generation is not None or self.rounds or unseen):
             self.gone = True
             reason = str(said.fields.get("reason") or "")
             self.ends[self.member] = End(at, "left" if left else "gone", reason)
-            if self._why is None or self._why[0] == RebalanceCause.NOT_TOLD:
+            if self._why is None or self._why[0] == _NOT_TOLD:
                 self._why = RebalanceCause.MEMBER_REJOIN, reason or "it had left"
             how = "lost" if said.kind == "left" else "revoked"
             self.holdings.add(evolve(said, kind=how, fields={"whole": True}))
