@@ -30,7 +30,7 @@ class Names:
 
 
 NOBODY = Names()
-BROKER = "broker"
+BROKER, TOOL = "broker", "kafka-consumer-groups"
 JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA = "java", "librdkafka", "kafka-python", "aiokafka"
 SARAMA, FRANZ_GO, KAFKA_GO, KAFKAJS, RUBY = "sarama", "franz-go", "kafka-go", "kafkajs", "ruby"
 

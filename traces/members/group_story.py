@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.clients.who import BROKER, TOOL
 from groupcheck.traces.members.handed_over import hand_over
 from groupcheck.traces.members.member_round import MemberRound
 from groupcheck.traces.members.standing import Standing
@@ -67,7 +67,7 @@ class Stories:
 
     def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
-        if said.library == BROKER or said.kind == "owns" or said.fields.get("of") == "producer":
+        if said.library in (BROKER, TOOL) or said.fields.get("of") == "producer":
             return
         found = self._of(said, group)
         if found is not None:
