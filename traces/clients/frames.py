@@ -27,6 +27,8 @@ _PROCESS = re.compile(
     r" (?P<syslog>[\w.-]{1,80} [\w.@/-]{1,80}\[\d{1,9}\]): "  # syslog, journald
     r")"
 )
+_KEYS = {"err", "error", "group", "level", "msg", "message", "reason", "why", "how", "topic"}
+"""What stands before the bar where fields stand on lines of their own, and is no container."""
 _LEVELS = {"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "SEVERE"}
 _PID = re.compile(
     r"\b(?:TRACE|DEBUG|INFO|WARN|ERROR)\s{1,3}(?P<spring>\d{1,9}) ?--- ?\["  # Spring Boot
@@ -52,7 +54,7 @@ def process_of(line: str) -> str:
         return ""  # most lines of brokers begin with a time in brackets
     found = _PROCESS.match(line)
     name = next(filter(None, found.groups()), "") if found else ""
-    if name and name.upper() not in _LEVELS:
+    if name and name.upper() not in _LEVELS and name not in _KEYS:
         return name
     number = _PID.search(line) if " ---" in line or 'pid"' in line else None
     return f"{NUMBERED}{number[1] or number[2]}" if number else ""
@@ -124,13 +126,19 @@ def begins_record(line: str) -> bool:
     return "{" in line and _OPENED.match(line) is not None
 
 
+_GROUP = re.compile(r"\"?group(?:_?[Ii]d)?\"?\s{0,9}[:|]\s{0,9}\"?([^\s\",|{}\[\]]{1,249})\"?,?\Z")
+
+
 @define
 class PrettyRecord:
-    """One record of a log in JSON that stands on several lines: its time may be on any of them."""
+    """One record of a log in JSON that stands on several lines, or with one field on each: its time
+    and its group may be on any of them.
+    """
 
     _depth: int = 0
     _lines: int = 0
     _time: int | None = None
+    _group: str = ""
     _said: list[Statement] = Factory(list)
 
     def takes(self, line: str, said: Iterable[Statement]) -> bool:
@@ -141,11 +149,15 @@ class PrettyRecord:
         self._depth += text.endswith(("{", "[")) - text.startswith(("}", "]"))
         if self._time is None:
             self._time = time_in_json(text)
+        if found := _GROUP.match(text):
+            self._group = found[1]
         return self._depth > 0 and self._lines < MOST_LINES
 
     def statements(self) -> Iterator[Statement]:
         """The statements of its lines, with the time of the record."""
         for said in self._said:
+            if self._group and not said.group:
+                said = evolve(said, group=self._group)
             yield said if self._time is None else evolve(said, time=self._time)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from groupcheck.traces.lines.marks import is_mask
 from groupcheck.traces.lines.shapes import LONGEST, by_shape, shape_of, shape_text
 
 NAMES = ("group", "client", "member", "instance")
@@ -256,7 +257,7 @@ def shown_name(text: str) -> str:
         return wrapped[1]
     if len(text) > 2 and text[0] in _QUOTES and text[-1] == text[0]:
         text = text[1:-1]
-    return "" if text in _NONE else text
+    return "" if text in _NONE or is_mask(text) else text
 
 
 def with_names(fields: Mapping[str, Any], about: Names) -> Names:
