@@ -18,8 +18,8 @@ from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.clocks import Skew
 from groupcheck.traces.members.group_story import GroupStory, Told
 from groupcheck.traces.members.life import Lapse
+from groupcheck.traces.members.member_round import Owned
 from groupcheck.traces.members.members import GroupMembers
-from groupcheck.traces.members.seen_rounds import Owned
 from groupcheck.traces.members.standing import Standing
 from groupcheck.traces.members.story import MemberStory
 from groupcheck.traces.story.moments import Moment

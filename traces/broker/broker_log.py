@@ -25,9 +25,11 @@ from groupcheck.traces.broker.grammar_java import JAVA
 from groupcheck.traces.broker.grammar_scala import SCALA
 from groupcheck.traces.broker.group_worlds import Printing
 from groupcheck.traces.broker.pasted import BEGINNINGS, readings
+from groupcheck.traces.broker.wrapped import Wrapped, masked, tells, without_masks
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
 from groupcheck.traces.lines.duplicates import DuplicateFilter, Line
 from groupcheck.traces.lines.envelope import MARKER, CoordinatorSentence, unwrap
+from groupcheck.traces.lines.marks import has_mask
 from groupcheck.traces.lines.shapes import LONGEST, remember, shape_of, shape_text
 from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
@@ -219,6 +221,8 @@ class BrokerLog(Log):
     # Lines of the old and of the new coordinator.
     scala_lines: int = 0
     java_lines: int = 0
+    # Lines in which masks stand for names, which are not replayed.
+    masked: int = 0
     brokers: dict[int | None, Broker] = Factory(dict)
     once: DuplicateFilter[_Read] = Factory(DuplicateFilter)
     _forms: _Forms = Factory(_Forms)
@@ -233,8 +237,17 @@ class BrokerLog(Log):
 
     def _understood(self) -> Iterator[Line[_Read]]:
         broker: int | None = None
+        wrapped = Wrapped(self.source)
         for number, line in self.lines(NEEDLES):
             sentence, row, fields = self._forms.reading(line)
+            if row is None and MARK in line:
+                some = [_reading(whole) for whole in wrapped.wholes(number, line)]
+                whole = [found for found in some if found[1] is not None]
+                told = [found for found in whole if tells(found[2])]
+                sentence, row, fields = next(iter(told or whole), (sentence, row, fields))
+            if masked(fields) if row is not None else MARK in line and has_mask(line):
+                self.masked += 1
+                continue
             if row is None:
                 if sentence is not None and sentence.broker is not None:
                     self.note_strange(number, sentence.text[:SAMPLE_CHARS])
@@ -244,7 +257,9 @@ class BrokerLog(Log):
             assert sentence is not None
             broker = sentence.broker if sentence.broker is not None else broker
             time = self.clock.with_date(sentence.time)
-            event = event_of(row, fields, {"line": number, "time": time, "broker": broker})
+            event = event_of(
+                row, without_masks(fields), {"line": number, "time": time, "broker": broker}
+            )
             self.understood += 1
             said = (sentence.text, time, sentence.broker, sentence.partition)
             yield Line(

@@ -150,7 +150,7 @@ def replay_broker(
     """
     replay = Replay(log, group, seen)
     replay.run()
-    if log.format is None and not log.strange:
+    if log.format is None and not log.strange and not log.masked:
         return None
     doubts = _doubts(log)
     groups = tuple(
@@ -162,6 +162,8 @@ def replay_broker(
     nothing = (
         f"no line about the group {replay.only!r}"
         if replay.only is not None
+        else "masks stand for the names in the coordinator's lines, so they are not replayed"
+        if log.masked
         else "the coordinator's lines name no group"
     )
     versions = tuple(
@@ -188,6 +190,7 @@ def _doubts(log: BrokerLog) -> str:
             log.once.left_out and log.once.kept
         ),
         "some lines were too long to be read whole": log.notes.cut,
+        "masks stand for names in some lines": log.masked,
         f"{log.strange} lines of the coordinator were not understood": log.strange,
     }
     return "; ".join(text for text, so in doubts.items() if so)

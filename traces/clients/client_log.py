@@ -35,6 +35,7 @@ from groupcheck.traces.clients.who import (
     task_of,
     with_names,
 )
+from groupcheck.traces.clients.wrapped_lines import joined
 from groupcheck.traces.lines.shapes import LONGEST, by_shape, remember, shape_of
 from groupcheck.traces.lines.timestamps import Clock, parse_time
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
@@ -121,7 +122,7 @@ class ClientLog:
     def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Statement]:
         """The statements of lines, as (number, text)."""
         record: PrettyRecord | None = None
-        for number, line in lines:
+        for number, line in joined(lines, self._words):
             if self._open:
                 yield from self._completed(number, line)
             if self._dump is not None:

@@ -30,7 +30,7 @@ _PROCESS = re.compile(
 _LEVELS = {"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "SEVERE"}
 _KEYS = {
     "caller", "cause", "err", "error", "exception", "group", "groupid", "level", "logger",
-    "message", "msg", "reason", "stack", "thread", "time", "timestamp", "topic", "ts",
+    "message", "msg", "how", "reason", "stack", "thread", "time", "timestamp", "topic", "ts", "why",
 }  # fmt: skip
 """Keys of a record whose fields stand on lines of their own."""
 _PID = re.compile(
@@ -129,13 +129,19 @@ def begins_record(line: str) -> bool:
     return "{" in line and _OPENED.match(line) is not None
 
 
+_GROUP = re.compile(r"\"?group(?:_?[Ii]d)?\"?\s{0,9}[:|]\s{0,9}\"?([^\s\",|{}\[\]]{1,249})\"?,?\Z")
+
+
 @define
 class PrettyRecord:
-    """One record of a log in JSON that stands on several lines: its time may be on any of them."""
+    """One record of a log in JSON that stands on several lines, or with one field on each: its time
+    and its group may be on any of them.
+    """
 
     _depth: int = 0
     _lines: int = 0
     _time: int | None = None
+    _group: str = ""
     _said: list[Statement] = Factory(list)
 
     def takes(self, line: str, said: Iterable[Statement]) -> bool:
@@ -146,11 +152,15 @@ class PrettyRecord:
         self._depth += text.endswith(("{", "[")) - text.startswith(("}", "]"))
         if self._time is None:
             self._time = time_in_json(text)
+        if found := _GROUP.match(text):
+            self._group = found[1]
         return self._depth > 0 and self._lines < MOST_LINES
 
     def statements(self) -> Iterator[Statement]:
         """The statements of its lines, with the time of the record."""
         for said in self._said:
+            if self._group and not said.group:
+                said = evolve(said, group=self._group)
             yield said if self._time is None else evolve(said, time=self._time)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from groupcheck.traces.lines.marks import is_mask
 from groupcheck.traces.lines.shapes import LONGEST, by_shape, shape_of, shape_text
 
 NAMES = ("group", "client", "member", "instance")
@@ -30,7 +31,7 @@ class Names:
 
 
 NOBODY = Names()
-BROKER = "broker"
+BROKER, TOOL = "broker", "kafka-consumer-groups"
 JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA = "java", "librdkafka", "kafka-python", "aiokafka"
 SARAMA, FRANZ_GO, KAFKA_GO, KAFKAJS, RUBY = "sarama", "franz-go", "kafka-go", "kafkajs", "ruby"
 
@@ -256,7 +257,7 @@ def shown_name(text: str) -> str:
         return wrapped[1]
     if len(text) > 2 and text[0] in _QUOTES and text[-1] == text[0]:
         text = text[1:-1]
-    return "" if text in _NONE else text
+    return "" if text in _NONE or is_mask(text) else text
 
 
 def with_names(fields: Mapping[str, Any], about: Names) -> Names:

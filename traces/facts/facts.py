@@ -70,6 +70,8 @@ def _told(rule: Rule, count: int, some: Iterable[Statement]) -> Iterator[Fact]:
         text = written(rule.text, {**said.fields, "subject": named})
         lines = said.rests_on or (said,)
         how = rule.alarm, rule.unsettles
+        if rule.text and not text:
+            continue  # it has nothing of what the sentence says
         yield Fact(rule.kind, rule.sort, subject, text, said.fields, lines, *how, count)
 
 

@@ -5,14 +5,15 @@ offsets, and what the command says about the state of a group.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from attrs import Factory, define
 
 from groupcheck.traces.group_tables.outputs import ABSENT, EMPTY, Output
 from groupcheck.traces.group_tables.tables import TableRow
-from groupcheck.traces.group_tables.watched import IN_ROUND, OutputSpan, Speaker, some
+from groupcheck.traces.group_tables.watched import IN_ROUND, NAMED, OutputSpan, Speaker, some
 
 MOST_MEMBERS = 20_000
 RETURNS = 3
@@ -90,7 +91,8 @@ class TableMembers:
         ]
         row = output.rows[0]
         self.say("described", row.line, row.text, output.time, of="members", members=len(counts),
-                 shares=sum(counts), idle=counts.count(0) or None)  # fmt: skip
+                 shares=sum(counts), idle=counts.count(0) or None,
+                 moves=_moves(output.rows))  # fmt: skip
 
     def _assignments(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         """Reads assignments as `--verbose` shows them, and who is not at its target."""
@@ -99,7 +101,8 @@ class TableMembers:
         for member, row in rows.items():
             has, target = row.partitions("assignment"), row.partitions("target")
             nameless = not has and row.number("count")  # 3.8 and 3.9 print no topics
-            if "assignment" in row.columns and not shared and not nameless:
+            told = "assignment" in row.columns or row.number("count") == 0
+            if told and not shared and not nameless:
                 self.say("owns", row.line, row.text, output.time, row,
                          partitions=", ".join(sorted(has)[:1000]), whole=True)  # fmt: skip
             epoch, wanted = row.number("epoch"), row.number("target_epoch")
@@ -146,6 +149,20 @@ class TableMembers:
             self.say("shares_uneven", *at, None, **fields)
 
 
+def _moves(rows: Sequence[TableRow]) -> str | None:
+    """Who has to give partitions to whom, as current and target assignments tell."""
+    holds = {p: row for row in rows for p in row.partitions("assignment")}
+    out: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for partition in sorted(row.partitions("target") - row.partitions("assignment")):
+            giver = holds.get(partition)
+            source = giver.name("client") or giver.name("member") if giver else "nobody"
+            way = source, row.name("client") or row.name("member")
+            out.setdefault(way, []).append(partition)
+    told = (f"{some(moved)} from {a} to {b}" for (a, b), moved in out.items())
+    return "; ".join(islice(told, NAMED)) or None
+
+
 def _earlier(output: Output, last: Output) -> bool:
     return output.time is not None and last.time is not None and output.time < last.time
 
@@ -156,6 +173,8 @@ class States:
 
     say: Speaker
     _round: OutputSpan | None = None
+    # How many moments the outputs show.
+    _looks: int = 0
     _state: str = ""
     # An output showed the group, before one said that it does not exist.
     _existed: bool = False
@@ -171,13 +190,16 @@ class States:
         if output.error:
             self.say("tool_failed", output.line, output.text, output.time, error=output.error)
             return
+        self._looks += later or not self._looks
         if output.state in IN_ROUND:
             if self._round is None:
-                self._round = OutputSpan.start(output)
+                row = output.rows[0] if output.kind == "state" else None
+                at = (row.line, row.text) if row is not None else (0, "")
+                self._round = OutputSpan.start(output, *at)
             elif later:
                 self._round.goes_on(output)
             self._state = output.state
-        else:
+        elif later or output.state:  # one of two tables of a moment may not tell it
             self._ended()
         if output.state == ABSENT:
             if self._absent is None:
@@ -198,7 +220,8 @@ class States:
         members = row.number("members")
         self.say("described", row.line, row.text, output.time, None, state=output.state,
                  members=members, coordinator=row.name("coordinator") or None,
-                 strategy=row.name("strategy") or None)  # fmt: skip
+                 strategy=row.name("strategy") or None, epoch=row.number("group_epoch"),
+                 target=row.number("target_group_epoch"), of="state")  # fmt: skip
         if output.state == EMPTY:
             self.say("state_empty", row.line, row.text, output.time)
         elif output.state == "Stable" and members:
@@ -206,17 +229,22 @@ class States:
 
     def _ended(self) -> None:
         if self._round is not None and self._round.sure:
-            self.say.of("round_lasts", self._round, state=self._state, seen=self._seen())
+            self.say.of("round_lasts", self._round, state=self._state, **self._seen())
         self._round = None
 
-    def _seen(self) -> str:
+    def _seen(self) -> dict[str, Any]:
+        """How often it was seen in the round, in words; `often` if that was more than once."""
         outputs = self._round.outputs if self._round is not None else 0
-        often = f"in each of the {outputs:,} outputs that are understood"
-        return often if outputs > 1 else "at the moment of the output"
+        if outputs < 2:
+            return {"seen": "at the moment of the output"}
+        often = f"whenever it is looked at (outputs: {outputs:,})"
+        if outputs < self._looks:
+            often = f"in {outputs:,} of {self._looks:,} outputs"
+        return {"seen": often, "often": often}
 
     def settle(self) -> None:
         """Says what lasted until the last output."""
         if self._round is not None:
-            self.say.of("round_lasts", self._round, state=self._state, seen=self._seen())
+            self.say.of("round_lasts", self._round, state=self._state, **self._seen())
         if self._absent is not None:
             self.say.of("group_absent", self._absent, existed=1 if self._existed else 0)

@@ -18,12 +18,14 @@ from groupcheck.traces.clients.tool_lines import NEEDLES as CHANGES
 from groupcheck.traces.group_tables.changes import DRY_RUN, Said, refused_in, said_in
 from groupcheck.traces.group_tables.changes import MARKS as OF_CHANGES
 from groupcheck.traces.group_tables.json_tables import JsonTables
-from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, TableRow, head_at
+from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, TableRow, head_at, headless
 from groupcheck.traces.lines.timestamps import Clock, parse_time
 
 MOST_ROWS = 20_000
 """Of one output; more are left out, and the output counts as cut."""
 LOOKED_BACK = 6
+APART_MS = 1_000
+"""One run of the command takes less between what it says and its table."""
 EMPTY, REBALANCING, ABSENT = "Empty", "rebalancing", "Dead"
 
 _MESSAGE = re.compile(
@@ -31,6 +33,8 @@ _MESSAGE = re.compile(
     r"(?:(?P<empty>has no active members)|(?P<rebalancing>is rebalancing)"
     r"|(?P<absent>does not exist))"
 )
+_ASIDE = re.compile(r"\s*Could not fetch offset ")
+"""What the old command says about one row, in front of it or between the rows."""
 _GONE = re.compile(
     r"failed due to (?:\S+\.)?GroupIdNotFoundException: (?:Group (?P<group>.{1,249}?) not found)?"
 )
@@ -146,8 +150,16 @@ class Outputs:
             if self._head is not None:
                 if self._takes(number, line):
                     continue
-                if not _LOGGED.search(line):  # a warning may stand among the rows
+                if not (
+                    _LOGGED.search(line) or _ASIDE.match(line)
+                ):  # a warning may stand among the rows
                     yield from self._table()
+            if "  /" in line and (head := headless(line)) is not None:
+                yield from self._table()
+                self._head, self._begin, self._time = head, (number, line), self._now(line)
+                self._before.clear()
+                self._takes(number, line)
+                continue
             if any(mark in line for mark in MARKS):
                 text = line[:MOST_CHARS]
                 yield from self._line(number, plain(text) if "\x1b" in text else text)
@@ -264,6 +276,9 @@ class Outputs:
         for name, some in by_group.items():
             group = name or self._nameless()
             said = self._said.pop(group, None)
+            if said is not None and self._is_older(said):
+                yield said
+                said = None
             state = (some[0].name("state") if head.kind in ("state", "list") else "") or (
                 said.state if said else ""
             )
@@ -274,6 +289,11 @@ class Outputs:
                 layout=head.fields, share=self._share or head.kind == "share",
                 executed=self._executed,
             )  # fmt: skip
+
+    def _is_older(self, said: Output) -> bool:
+        """Did the command say it at another time, when it was asked before?"""
+        timed = said.time is not None and self._time is not None
+        return timed and (self._time or 0) - (said.time or 0) >= APART_MS
 
     def _summed_up(self) -> Iterator[Output]:
         """The summary that is over: an output about the state of its group, which the table behind

@@ -228,10 +228,25 @@ def _shape(fields: tuple[str, ...]) -> re.Pattern[str]:
         if name in ("member", "host", "client", "upgraded") and "end" in fields:
             out += r"(?:\s+" + group if k else group
             closing += 1 if k else 0
+        elif k + 1 == len(fields) and name in ("assignment", "target") and "count" in fields:
+            out += rf"(?:\s+{group})?"  # nothing stands there for a member without partitions
         else:
             out += (r"\s+" if k else "") + group
     more = "" if fields[-1] in ("client", "assignment", "target", "members") else r"(?:\s.*)?"
     return re.compile(out + ")?" * closing + rf"{more}\s*\Z")
+
+
+_HEADLESS = (("group", "member", "host", "client", "count", "assignment"), re.compile(
+    r"\s*[^\s\[]\S{0,248}\s{1,80}\S{1,300}\s{1,80}/[\d.:a-fA-F]{3,45}\s{1,80}\S{1,250}\s{1,80}"
+    r"\d{1,5}(?:\s{1,80}(?:-|\S{1,250}\([\d,]{1,2000}\)(?:, \S{1,250}\([\d,]{1,2000}\))*))?\s*"
+))  # fmt: skip
+"""Fields of `--members --verbose`, and rows that show by themselves that they are of it."""
+
+
+def headless(line: str) -> Head | None:
+    """The head that a row had which was pasted without it; None if the row does not tell."""
+    fields, shape = _HEADLESS
+    return Head("members", fields, 0, False) if shape.fullmatch(line[:MOST_CHARS]) else None
 
 
 def head_at(line: str) -> Head | None:

@@ -14,11 +14,11 @@ from typing import Any
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
+from groupcheck.traces.clients.who import TOOL
 from groupcheck.traces.group_tables.outputs import EMPTY, REBALANCING, Output
 from groupcheck.traces.group_tables.tables import TableRow
 from groupcheck.traces.phrases import some_of
 
-LIBRARY = "kafka-consumer-groups"
 MARKER_OFFSETS = 3
 """The end of a partition moves by so much without records that somebody has to read: markers of
 transactions."""
@@ -62,7 +62,7 @@ class Speaker:
             line=line,
             text=text[:TEXT_CHARS],
             time=time,
-            library=LIBRARY,
+            library=TOOL,
             group=self.group,
             member=row.name("member") if row else "",
             instance=row.name("instance") if row else "",
@@ -197,12 +197,14 @@ class Offsets:
 
     def _moment(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         """Says what shows in this output alone."""
-        owned, lag = 0, 0
+        owned = 0
+        lags = [_lag(row) for row in rows.values()]
+        # None at all is only told where nothing is unknown.
+        waits = sum(lag or 0 for lag in lags) or (None if None in lags else 0)
         held: dict[str, list[str]] = {}
         first: dict[str, TableRow] = {}
         for partition, row in rows.items():
             committed, end = row.number("committed"), row.number("end")
-            lag += max(row.number("lag") or 0, 0)
             if committed is not None and end is not None and committed > end:
                 self.say(
                     "committed_beyond_end", row.line, row.text, output.time, row,
@@ -215,7 +217,7 @@ class Offsets:
         self.say(
             "described", output.line, output.text, output.time, None,
             state=output.state or None, partitions=len(rows), owned=owned,
-            members=len(held), lag=lag,
+            members=len(held), lag=waits, unknown=lags.count(None) or None,
         )  # fmt: skip
         for member, partitions in held.items():
             self.say(
@@ -386,6 +388,14 @@ class Offsets:
             self.say("lag_once", *at, lag=lag)
         elif not stuck:
             self.say("lag_rests", *at, lag=lag)
+
+
+def _lag(row: TableRow) -> int | None:
+    """How many records of the partition wait; None if that is not known: nothing is committed."""
+    lag, committed, end = row.number("lag"), row.number("committed"), row.number("end")
+    if lag is None and end is not None:
+        lag = 0 if end == 0 else None if committed is None else end - committed
+    return None if lag is None else max(lag, 0)
 
 
 def _kept(

@@ -29,6 +29,26 @@ _TYPOGRAPHIC = str.maketrans(
 )
 
 
+_MASK = re.compile(
+    r"\*+|x{3,}-(?:x+-?)+|[<\[({]?(?:redacted|masked|hidden|removed|anonymi[sz]ed)[>\])}]?", re.I
+)
+
+
+def is_mask(name: str) -> bool:
+    """Does it stand for any name that somebody did not want to show?"""
+    return _MASK.fullmatch(name) is not None
+
+
+_HAS_MASK = re.compile(
+    r"\*{3}|[<\[({](?:redacted|masked|hidden|removed|anonymi[sz]ed)[>\])}]", re.I
+)
+
+
+def has_mask(line: str) -> bool:
+    """Does a mask stand in the line?"""
+    return _HAS_MASK.search(line) is not None
+
+
 def without_html(line: str, between: str = "") -> str:
     """The line without tags, and with the characters that entities stand for. `between` stands
     where a tag stood.

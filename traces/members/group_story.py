@@ -15,19 +15,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.clients.who import BROKER, TOOL
 from groupcheck.traces.members.handed_over import hand_over
-from groupcheck.traces.members.seen_rounds import MemberRound
+from groupcheck.traces.members.member_round import MemberRound
 from groupcheck.traces.members.standing import Standing
 from groupcheck.traces.members.story import UNTOLD, MemberStory
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
-_TABLES = {"described", "member_behind_target", "owns"}
-"""Tables of a command, which are no steps."""
-MOST_STORIES, HEARD_MS = 10_000, 10_000
-"""Members hear of a leave with their next heartbeat, at the latest after so many ms."""
+MOST_STORIES = 10_000
+NEVER = (1 << 62, 0)
+SOON_MS = 10_000
+"""The first rebalance of the logs is that of a member which left so much earlier at most: each
+leave begins one, which others learn of with their next heartbeat.
+"""
 Told = tuple[MemberStory, MemberRound]
 Leave = tuple[tuple[int, int], str, str]
 """When a member left, its id, and why."""
@@ -64,7 +66,7 @@ class Stories:
 
     def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
-        if said.library == BROKER or said.kind in _TABLES or said.fields.get("of") == "producer":
+        if said.library in (BROKER, TOOL) or said.fields.get("of") == "producer":
             return
         found = self._of(said, group)
         if found is not None:
@@ -255,18 +257,11 @@ def _explain(
     round.cause = RebalanceCause.NOT_TOLD
     was, now = ids
     here = {id for m, _ in seen for id in m.joined}
-    start = round.started or round.joined_at
-    if before is None and start is not None and start.time is not None:
-        since = (start.time - HEARD_MS, 0)  # who left right before the first one
-        left = [leave for leave in left if since <= leave[0] <= _when(start)]
-    elif before is None or before.joined_at is None:
-        left = ()
-    else:
-        begin, end = (
-            bisect(left, _when(at), key=lambda leave: leave[0])
-            for at in (before.joined_at, round.joined_at)
-        )
-        left = left[begin:end]
+    begin, end = (
+        bisect(left, at, key=lambda leave: leave[0])
+        for at in (_since(round, before), _when(round.joined_at))
+    )
+    left = left[begin:end]
     for m, r in seen:
         if r.cause not in UNTOLD:
             round.cause, round.reason = r.cause, r.why
@@ -281,6 +276,20 @@ def _explain(
         round.cause, round.causers = RebalanceCause.JOIN, tuple(sorted(now - was))
     elif round.cause in UNTOLD and was and now and was - now - here:
         round.cause, round.causers = RebalanceCause.GONE, tuple(sorted(was - now))
+
+
+def _has_no_id(m: MemberStory) -> bool:
+    """Has it left, and asked to join again without an answer that gave it an id?"""
+    return m.open is not None and m.open.generation is None and m.open.joined is None
+
+
+def _since(round: Round, before: Round | None) -> tuple[int, int]:
+    """When a member must have left, at the earliest, to have begun the rebalance."""
+    if before is None:
+        start = round.started or round.joined_at
+        known = start is not None and start.time is not None
+        return ((start.time or 0) - SOON_MS, 0) if start is not None and known else NEVER
+    return NEVER if before.joined_at is None else _when(before.joined_at)
 
 
 def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> None:
@@ -298,7 +307,7 @@ def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> Non
         known.caused = caused.get(id, 0)
         out.counts["joined"] += known.joined is not None
         end = m.ends.get(id)
-        if end is not None and (m.gone or k + 1 < len(ids)):
+        if end is not None and (m.gone or k + 1 < len(ids) or _has_no_id(m)):
             known.ended, known.gone, known.client_reason = end.at, end.how, end.reason or None
         elif k + 1 < len(ids) and not (m.shared or m.goes_back):
             known.ended, known.gone = m.joined[ids[k + 1]], "replaced" if m.instance else "gone"

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from groupcheck.traces.members.seen_rounds import MemberRound, Owned
+from groupcheck.traces.members.member_round import MemberRound, Owned
 from groupcheck.traces.members.story import MemberStory
 from groupcheck.traces.story.moments import ACKNOWLEDGED, Handover, Moment, Round
 

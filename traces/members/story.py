@@ -19,7 +19,7 @@ from groupcheck.traces.clients.statement import Statement, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.commits import APART_MS, Commits
-from groupcheck.traces.members.seen_rounds import End, MemberRound, Owned
+from groupcheck.traces.members.member_round import End, MemberRound, Owned
 from groupcheck.traces.members.standing import Standing, Step, is_answer
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, is_back
@@ -28,12 +28,12 @@ from groupcheck.traces.story.timeline import client_of
 ROUNDS_KEPT = 20_000
 UNTOLD = {RebalanceCause.NOT_TOLD, RebalanceCause.NOT_SEEN}
 _MEMBER_ID = re.compile(r"[\w.-]{0,250}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_JOIN = "JoinGroup"
+_JOIN, _NOT_TOLD = "JoinGroup", RebalanceCause.NOT_TOLD
 _CAUSES = {
     "subscription_changed": RebalanceCause.METADATA_CHANGE,
     "partitions_changed": RebalanceCause.METADATA_CHANGE,
     "topics_changed": RebalanceCause.METADATA_CHANGE,
-    "rebalancing": RebalanceCause.NOT_TOLD,
+    "rebalancing": _NOT_TOLD,
     **dict.fromkeys(
         (
             "member_unknown", "generation_old", "generation_reset", "member_fenced", "lost",
@@ -45,6 +45,8 @@ _CAUSES = {
 """A statement -> why its member joins again."""
 _METADATA = re.compile(r"metadata|topics?\b|subscription", re.I)
 _REBALANCING = re.compile(r"rebalanc", re.I)
+_TOLD_OF = ("rejoin_requested", "sync_failed")
+"""An error in their words may say that another rebalance has begun."""
 _HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")
 """Reasons that only say what the client did before."""
 _TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
@@ -120,6 +122,7 @@ class MemberStory:
     _pending: Moment | None = None
     _gave_up: bool = False
     _settled_ms: int = 0
+    _named: str = ""  # the id in its lines, joined or not
     _former: set[str] = Factory(set)
     _fresh: bool = False  # its log shows how it started
     _generation: int | None = None
@@ -158,6 +161,7 @@ class MemberStory:
             self.last = self.last if earlier else at
         self.group, self.client = said.group or self.group, said.client or self.client
         self.instance, self.library = said.instance or self.instance, said.library or self.library
+        self._named = said.member if said.member and said.kind != "id_given" else self._named
         self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
         self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
@@ -199,17 +203,20 @@ class MemberStory:
             return
         cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
         if not any(r.joined is not None for r in self.rounds):
-            known = self._why is not None and not self._fresh and self._why[0] not in UNTOLD
-            cause, why = self._why if known and self._why else (self._first(), "")
+            cause, why = self._first()
         elif self._why is None and self.rounds[-1].leader in (self.member, "me") and self.member:
             cause = RebalanceCause.LEADER_REJOIN
         if not self.modern:
             self._begin(MemberRound(at, cause, why))
         self._why = None
 
-    def _first(self) -> RebalanceCause:
-        """Why its first rebalance begins: it joins, if the log does not begin in the middle."""
-        return RebalanceCause.JOIN if self._fresh else RebalanceCause.NOT_TOLD
+    def _first(self) -> tuple[RebalanceCause, str]:
+        """Why its first rebalance begins: it joins; where the log begins in the middle, whatever
+        the lines before it say.
+        """
+        if self._fresh:
+            return RebalanceCause.JOIN, ""
+        return self._why or (_NOT_TOLD, "")
 
     def _begin(self, round: MemberRound) -> MemberRound:
         if len(self.rounds) >= ROUNDS_KEPT:
@@ -224,14 +231,13 @@ class MemberStory:
         cause = _CAUSES.get(said.kind, RebalanceCause.MEMBER_REJOIN)
         if _HOW.search(reason):
             return
-        if said.kind == "rejoin_requested":
-            told = _REBALANCING.search(reason)
-            changed = _METADATA.search(reason)
-            cause = RebalanceCause.NOT_TOLD if told else cause
-            cause = RebalanceCause.METADATA_CHANGE if changed and not told else cause
-        if said.kind == "sync_failed" and _REBALANCING.search(reason):
-            cause = RebalanceCause.NOT_TOLD  # somebody else began the next one
-        if self._why is None or self._why[0] == RebalanceCause.NOT_TOLD:
+        # The round had begun before the member was told of it, so its own join is not the reason.
+        told = said.kind in _TOLD_OF and _REBALANCING.search(reason or said.text)
+        if told:
+            cause = _NOT_TOLD
+        elif said.kind == "rejoin_requested" and _METADATA.search(reason):
+            cause = RebalanceCause.METADATA_CHANGE
+        if self._why is None or self._why[0] == _NOT_TOLD:
             self._why = cause, reason or said.kind.replace("_", " ")
 
     def _numbers(self, said: Statement, at: Moment) -> None:
@@ -291,9 +297,9 @@ class MemberStory:
 
     def _untold(self, said: Statement, at: Moment) -> MemberRound:
         """A rebalance whose beginning no line tells; that of KIP-848 begins when it is told."""
-        cause, why = self._why or (RebalanceCause.NOT_TOLD, "")
+        cause, why = self._why or (_NOT_TOLD, "")
         if not self.rounds:
-            cause = RebalanceCause.JOIN if self._pending else self._first()
+            cause, why = (RebalanceCause.JOIN, "") if self._pending else self._first()
         took = _TOOK.search(said.text)
         if at.time is not None and self._settled_ms and at.time - self._settled_ms > APART_MS:
             self._pending = None  # it began another epoch, which no line tells
@@ -326,8 +332,10 @@ class MemberStory:
 
     def _moves_on(self, said: Statement, at: Moment) -> None:
         """What the member was told of its round."""
-        if said.kind == "id_given" and len(self.rounds) == 1 and self.rounds[0].joined is None:
-            self.rounds[0].cause = RebalanceCause.JOIN
+        first = self.rounds[0] if len(self.rounds) == 1 else None
+        begins = first is not None and first.joined is None and first.cause == _NOT_TOLD
+        if said.kind == "id_given" and first is not None and begins:
+            first.cause = RebalanceCause.JOIN
         last = self._round_of(said.fields.get("generation"))
         if last is None or (last.generation is None and last.joined is None):
             if last is not None and said.kind == "assigned" and not self.modern:
@@ -375,11 +383,16 @@ class MemberStory:
         left = said.kind == "left" or self.library not in _TELL_LEAVING
         if self.gone and left and self.member in self.ends:
             self.ends[self.member] = evolve(self.ends[self.member], how="left")
+        id = said.member or self._named
+        unseen = said.kind == "left" and bool(id) and not (self.joined or self._fresh)
+        if unseen:  # its join is older than the log
+            self.earlier = self.member = id
+            self.joined[id] = at
         if not self.gone and (self._generation is not None or self.rounds or self.earlier):
             self.gone = True
             reason = str(said.fields.get("reason") or "")
             self.ends[self.member] = End(at, "left" if left else "gone", reason)
-            if self._why is None or self._why[0] == RebalanceCause.NOT_TOLD:
+            if self._why is None or self._why[0] == _NOT_TOLD:
                 self._why = RebalanceCause.MEMBER_REJOIN, reason or "it had left"
             how = "lost" if said.kind == "left" else "revoked"
             self.holdings.add(evolve(said, kind=how, fields={"whole": True}))

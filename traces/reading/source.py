@@ -21,7 +21,6 @@ from groupcheck.traces.captures.packets import is_capture
 from groupcheck.traces.captures.text import USE_LOG, CaptureSummary, CaptureText
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
 from groupcheck.traces.reading.unpacking import SNIFF, Watch, open_file, open_log, unpack
-from groupcheck.traces.reading.wrapped import MOST_BYTES, joined_again
 
 MOST_KEPT = 4 << 30
 HURT = (
@@ -66,50 +65,13 @@ class Piece:
         """Its text, unpacked. Raises `TraceError` if it cannot be read as text."""
         stream = open_log(self.path, self.name, self.watch)
         if not self.left_out and self.most is None:
-            return stream if self.capture else _unwrapped(stream)
+            return stream
         return io.BufferedReader(_Lines(stream, self.left_out, self.most))
 
     def without(self, lines: int) -> Piece:
         """The piece without some more lines at its beginning."""
         most = None if self.most is None else self.most - lines
         return evolve(self, left_out=self.left_out + lines, most=most)
-
-
-def _unwrapped(stream: io.BufferedReader) -> io.BufferedReader:
-    """The stream; of a short text that is whole, the wrapped records stand in one line each."""
-    parts: list[bytes] = []
-    size = 0
-    try:
-        while size <= MOST_BYTES and (block := stream.read1(BLOCK)):
-            parts.append(block)
-            size += len(block)
-        if size <= MOST_BYTES:
-            text = joined_again(b"".join(parts))
-            return io.BufferedReader(_After(text, stream))
-    except HURT:
-        pass  # reading on raises it again
-    return io.BufferedReader(_After(b"".join(parts), stream), BLOCK)
-
-
-class _After(io.RawIOBase):
-    """A text, and the rest of a stream behind it."""
-
-    def __init__(self, text: bytes, stream: io.BufferedReader) -> None:
-        self._text, self._stream = memoryview(text), stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        with memoryview(buffer) as room:
-            piece = self._text[: len(room)] or self._stream.read1(len(room))
-            room[: len(piece)] = piece
-        self._text = self._text[len(piece) :]
-        return len(piece)
-
-    def close(self) -> None:
-        super().close()
-        self._stream.close()
 
 
 class _Lines(io.RawIOBase):

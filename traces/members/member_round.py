@@ -1,4 +1,6 @@
-"""What one member saw of rebalances, and what it owned: the parts of its story."""
+"""A rebalance as one member saw it, how a membership ended, and what a member owned: the parts of
+a member's story (`story.py`).
+"""
 
 from __future__ import annotations
 

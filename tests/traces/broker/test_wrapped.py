@@ -1,0 +1,75 @@
+"""Coordinator lines that were wrapped when they were pasted, and names that somebody masked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groupcheck.oracles.replay.report import Replayed, replay
+
+ID = "c-7f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d"
+BEGINS = (
+    "[2020-02-19 08:04:07,092] INFO [GroupCoordinator 1]: Preparing to rebalance group g in state"
+    f" PreparingRebalance with old generation 320 (__consumer_offsets-25) (reason: removing member"
+    f" {ID} on heartbeat expiration) (kafka.coordinator.group.GroupCoordinator)"
+)
+FAILED = (
+    "[2020-02-19 08:04:07,094] INFO [GroupCoordinator 1]: Member {id} in group {group} has failed,"
+    " removing it from the group (kafka.coordinator.group.GroupCoordinator)"
+)
+
+
+def read(text: str, folder: Path) -> Replayed:
+    path = folder / "server.log"
+    path.write_text(text, encoding="utf-8")
+    return replay([path])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        BEGINS.replace("c-7f1c", "c-7f1\nc"),  # inside of the id
+        BEGINS.replace("c-7f1c", "c\n-7f1c"),
+        BEGINS.replace("heartbeat", "heart\nbeat"),
+        BEGINS.replace(" on heart", "\non heart"),  # an editor breaks at a blank
+        BEGINS.replace("GroupCoordinator)", "GroupCoordi\nnator)"),
+        BEGINS.replace("c-7f1c", "c-7f1\nc").replace("Coordinator)", "Coordi\nnator)"),
+    ],
+)
+def test_a_wrapped_line_is_read_as_one(broken: str, tmp_path: Path) -> None:
+    found = read(broken + "\n", tmp_path)
+    (report,) = found[0].groups
+    (round,) = report.timeline.rounds
+    assert (round.cause.value, round.causers) == ("session_expired", (ID,))
+    assert found[0].strange == 0
+    (answer,) = found.answers
+    assert ID in answer.diagnosis.causes[0].text
+
+
+def test_a_record_behind_a_cut_line_is_no_rest_of_it(tmp_path: Path) -> None:
+    """Nothing is made up of a line that ends early and the next record."""
+    cut = BEGINS[: BEGINS.index(ID) + 5]
+    found = read(f"{cut}\n{FAILED.format(id=ID, group='g')}\n", tmp_path)
+    assert found[0].strange == 1
+    assert all(
+        r.cause.value != "session_expired" for g in found[0].groups for r in g.timeline.rounds
+    )
+
+
+@pytest.mark.parametrize("mask", ["***", "<redacted>", "[REDACTED]"])
+def test_masks_are_nobodys_names(mask: str, tmp_path: Path) -> None:
+    lines = (
+        BEGINS.replace("group g ", f"group {mask} ").replace(ID, mask),
+        FAILED.format(id=mask, group=mask),
+        FAILED.format(id=mask, group=mask).replace(f"group {mask}", f"group{mask}"),
+    )
+    found = read("\n".join(lines) + "\n", tmp_path)
+    assert found[0].groups == () and found[0].strange == 0
+    (answer,) = found.answers
+    assert answer.group == ""
+    assert "a member" in answer.diagnosis.causes[0].text
+    # A mask in the reason alone hides who it was, and not the rebalance.
+    found = read(BEGINS.replace(ID, mask) + "\n", tmp_path)
+    (round,) = found[0].groups[0].timeline.rounds
+    assert (round.cause.value, round.causers) == ("session_expired", ())

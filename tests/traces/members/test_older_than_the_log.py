@@ -1,0 +1,84 @@
+"""A log that begins in the middle: what happened before its first line is not zero."""
+
+from __future__ import annotations
+
+from groupcheck.oracles.replay.stories import member_sentences
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.members.group_story import GroupStory
+from groupcheck.traces.story.events import RebalanceCause
+
+IDS = tuple(f"c-{n}f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d" for n in range(3))
+
+
+def line(at: int, who: str, text: str) -> str:
+    return f"[2024-05-01 10:00:{at:02},000] INFO [Consumer clientId={who}, groupId=g] {text}"
+
+
+def joined(at: int, who: str, n: int, id: str) -> str:
+    generation = f"Generation{{generationId={n}, memberId='{id}', protocol='range'}}"
+    return line(at, who, f"Successfully joined group with generation {generation}")
+
+
+def leaves(at: int, who: str, id: str) -> list[str]:
+    why = "consumer poll timeout has expired"
+    sends = f"Member {id} sending LeaveGroup request to coordinator b:9092 (id: 7 rack: null)"
+    resets = "Request joining group due to: consumer pro-actively leaving the group"
+    return [line(at, who, f"{sends} due to {why}."), line(at, who, resets)]
+
+
+def told(*lines: str) -> GroupStory:
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
+    (group,) = evidence.by_group()
+    return group.story
+
+
+def causes(*lines: str) -> list[RebalanceCause]:
+    return [r.cause for r in told(*lines).timeline.rounds]
+
+
+def test_a_leave_counts_though_the_join_was_before_the_log() -> None:
+    others = [line(3, "d", "(Re-)joining group"), joined(4, "d", 7, IDS[1])]
+    story = told(*leaves(1, "c", IDS[0]), *others)
+    assert story.timeline.counts["left"] == 1 and story.timeline.counts["joined"] == 1
+    (round,) = story.timeline.rounds
+    assert (round.cause, round.causers) == (RebalanceCause.LEAVE, (IDS[0],))
+    ((_, sentence), _) = member_sentences(story)
+    assert sentence.startswith(f"was {IDS[0]} before")
+    # It asks to join again and has no new id yet: that does not undo the leave.
+    story = told(*leaves(1, "c", IDS[0]), *others, line(9, "c", "(Re-)joining group"))
+    assert story.timeline.counts["left"] == 1
+    # A consumer that never was a member resets its generation when it is closed, too.
+    assert not told(*leaves(1, "c", IDS[0])[1:], *others).timeline.counts["left"]
+    # A leave minutes before began a rebalance that these lines do not show.
+    late = [s.replace("10:00", "10:09") for s in others]
+    assert causes(*leaves(1, "c", IDS[0]), *late) == [RebalanceCause.NOT_TOLD]
+
+
+def test_the_first_rebalance_has_the_reason_that_its_member_says() -> None:
+    joins = line(3, "c", "(Re-)joining group"), joined(4, "c", 7, IDS[0])
+    changed = "cached metadata has changed from (version4: {}) at the beginning of the rebalance"
+    asks = line(2, "c", f"Request joining group due to: {changed} to (version5: {{}})")
+    assert causes(asks, *joins) == [RebalanceCause.METADATA_CHANGE]
+    assert causes(*joins) == [RebalanceCause.NOT_TOLD]
+    rebalances = line(2, "c", "Request joining group due to: group is already rebalancing")
+    assert causes(rebalances, *joins) == [RebalanceCause.NOT_TOLD]
+    # A log that shows the start of its consumer begins with its first join.
+    starts = line(1, "c", "Subscribed to topic(s): t")
+    assert causes(starts, *joins) == [RebalanceCause.JOIN]
+
+
+def test_a_member_that_is_told_of_a_rebalance_did_not_begin_it() -> None:
+    text = (
+        "7|2016-09-15 09:12:54.956|rdkafka#c|JOINGROUP| JoinGroup response: GenerationId 76,"
+        f" Protocol range, LeaderId x, my MemberId {IDS[0]}, 0 members in group: (no error)",
+        '7|2016-09-15 09:12:55.058|rdkafka#c|GRPSYNC| Group "g": synchronization failed:'
+        " {error}: rejoining",
+        '7|2016-09-15 09:12:55.059|rdkafka#c|JOIN| Group "g": join with 1 subscribed topic(s)',
+    )
+    for error, cause in (
+        ("Broker: Group rebalance in progress", RebalanceCause.NOT_TOLD),
+        ("Broker: Unknown member", RebalanceCause.MEMBER_REJOIN),
+    ):
+        assert causes(*(s.replace("{error}", error) for s in text))[-1] == cause
