@@ -154,7 +154,7 @@ def _moves(rows: Sequence[TableRow]) -> str | None:
     holds = {p: row for row in rows for p in row.partitions("assignment")}
     out: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        for partition in row.partitions("target") - row.partitions("assignment"):
+        for partition in sorted(row.partitions("target") - row.partitions("assignment")):
             giver = holds.get(partition)
             source = giver.name("client") or giver.name("member") if giver else "nobody"
             way = source, row.name("client") or row.name("member")

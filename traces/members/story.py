@@ -146,6 +146,8 @@ class MemberStory:
         at = Moment(said.line, said.time)
         if is_back(self.last, at):
             self.goes_back = True
+            if self.first is not None and (at.time or 0) < (self.first.time or 0):
+                self.first = at
         else:
             self.first, self.last = self.first or at, at
         self.group, self.client = said.group or self.group, said.client or self.client
