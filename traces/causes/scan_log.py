@@ -43,5 +43,6 @@ def scan_log(
         foreign=notes.lines - understood - log.strange,
         strange=log.strange,
         samples=tuple(log.samples),
+        notes=source.notes,
         files=tuple(notes.parts),
     )

@@ -18,7 +18,6 @@ from groupcheck.traces.clients.frames import (
     plain,
     process_of,
     says_nothing,
-    time_in_json,
 )
 from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
@@ -37,7 +36,7 @@ from groupcheck.traces.clients.who import (
 )
 from groupcheck.traces.clients.wrapped_lines import joined
 from groupcheck.traces.lines.shapes import LONGEST, by_shape, remember, shape_of
-from groupcheck.traces.lines.timestamps import Clock, parse_time
+from groupcheck.traces.lines.timestamps import Clock, parse_time, time_in_json
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
 
 MOST_CHARS = 20_000
@@ -459,4 +458,5 @@ def merge_hits(hits: list[Hit]) -> list[Hit]:
                 break
         else:
             out.append(hit)
-    return out
+    # The keys of a record in JSON stand in any order; a member has joined before it has a share.
+    return sorted(out, key=lambda hit: hit.sentence.kind != "joined")

@@ -14,7 +14,7 @@ from attrs import Factory, define, evolve
 from groupcheck.traces.clients.statement import NUMBERED, Statement
 from groupcheck.traces.lines.marks import plain_typography, without_bold, without_html
 from groupcheck.traces.lines.shapes import by_shape, shape_of
-from groupcheck.traces.lines.timestamps import from_number, parse_time
+from groupcheck.traces.lines.timestamps import time_in_json
 
 _COLOUR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]{0,20}[A-Za-z]")
 _ESCAPED = re.compile(r"\\([nrt\"/])")
@@ -99,23 +99,6 @@ def _message(text: str) -> tuple[int, int]:
     """Where the message begins and ends."""
     text = _BEHIND.sub("", text).rstrip()
     return len(text) - len(text.lstrip()), len(text)
-
-
-_TIME_KEY = re.compile(
-    r"\"(?:@?timestamp|@t|time|ts|date|datetime|asctime|event_?time|timeMillis|epochSecond|seconds)"
-    r"\"\s?:\s?\"?(?P<value>[^\"{,][^\",]{1,60}(?:,\d{3})?)",
-    re.I,
-)
-_EPOCH = re.compile(r"\d{10,19}(?:\.\d{1,9})?\Z")
-
-
-def time_in_json(text: str) -> int | None:
-    """The time that a key of JSON tells, wherever it stands in the line."""
-    found = _TIME_KEY.search(text) if '":' in text or '" :' in text else None
-    if found is None:
-        return None
-    value = found["value"].strip(" }")
-    return from_number(float(value)) if _EPOCH.match(value) else parse_time(value)
 
 
 MOST_LINES = 200

@@ -188,7 +188,8 @@ def watch(source: Source, evidence: Evidence, group: str | None) -> FileReport |
         understood=outputs.understood,
         foreign=notes.lines - outputs.understood,
         strange=0,
-        notes=tuple(
+        notes=source.notes
+        + tuple(
             text
             for text, so in ((lists, watching.groups), (left_out, watching.left_out))
             if text and so

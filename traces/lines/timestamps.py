@@ -333,3 +333,20 @@ def show_span(ms: float) -> str:
     parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min")]
     parts.append((seconds % 60, "s"))
     return f"{whole} ms ({' '.join([f'{n} {unit}' for n, unit in parts if n][:2])})"
+
+
+_TIME_KEY = re.compile(
+    r"\"(?:@?timestamp|@t|time|ts|date|datetime|asctime|event_?time|timeMillis|epochSecond|seconds)"
+    r"\"\s?:\s?\"?(?P<value>[^\"{,][^\",]{1,60}(?:,\d{3})?)",
+    re.I,
+)
+_NUMBER_OF_TIME = re.compile(r"\d{10,19}(?:\.\d{1,9})?\Z")
+
+
+def time_in_json(text: str) -> int | None:
+    """The time that a key of JSON tells, wherever it stands in the line."""
+    found = _TIME_KEY.search(text) if '":' in text or '" :' in text else None
+    if found is None:
+        return None
+    value = found["value"].strip(" }")
+    return from_number(float(value)) if _NUMBER_OF_TIME.match(value) else parse_time(value)

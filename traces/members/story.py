@@ -154,7 +154,8 @@ class MemberStory:
         at = Moment(said.line, said.time)
         if is_back(self.last, at):
             self.goes_back = True
-            self.first = at if is_back(self.first, at) else self.first
+            if self.first is not None and (at.time or 0) < (self.first.time or 0):
+                self.first = at
         else:
             self.first = self.first or at
             earlier = self.last is not None and (at.time or 0) < (self.last.time or 0)

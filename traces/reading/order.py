@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from attrs import define, evolve, frozen
 
 from groupcheck.traces.lines.envelope import unwrap
-from groupcheck.traces.lines.timestamps import FIRST_DATED, parse_time
+from groupcheck.traces.lines.timestamps import FIRST_DATED, parse_time, time_in_json
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, JITTER_MS, TraceError
 from groupcheck.traces.reading.source import Piece, Shelf
 
@@ -45,9 +45,11 @@ class _Timed:
 
 def time_of(raw: bytes) -> int | None:
     """The time of a line, if it has a whole date."""
-    found = unwrap(raw[:BLOCK].decode(errors="replace"))
+    text = raw[:BLOCK].decode(errors="replace")
+    found = unwrap(text)
     time = parse_time(found.line[:_LINE_START])
     time = found.time if time is None else time
+    time = time_in_json(text) if time is None else time  # of a record that is cut, or has no text
     return time if time is not None and time >= FIRST_DATED else None
 
 

@@ -92,6 +92,26 @@ def test_an_export_that_begins_with_the_newest_line_is_read_backwards(
     assert any(BACKWARDS in note for note in replay([path])[0].notes)
 
 
+def test_records_of_json_tell_their_time_in_any_key(tmp_path: Path) -> None:
+    """An export of a log service, with its keys sorted: the time stands last, and the braces around
+    each record are cut off. What KafkaJS says of a join is read in the order of what happened.
+    """
+    id = "c-7f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d"
+    records = [
+        f'{{"duration":32,"groupId":"g","memberAssignment":{{"t":[{k}]}},"memberId":"{id}",'
+        f'"message":"[ConsumerGroup] Consumer has joined the group",'
+        f'"timestamp":"2022-05-16T12:1{k}:43.734Z"}}}}\n'
+        for k in range(4)
+    ]
+    path = tmp_path / "f.log"
+    assert read(path, records[::-1]) == records
+    found = replay([path])
+    assert any(BACKWARDS in note for r in found for note in r.notes)
+    (answer,) = found.answers
+    assert answer.health == "calm" and {f.sort for f in answer.facts} == {"steps"}
+    assert [r.took_ms for r in answer.story.members[0].rounds] == [32] * 4
+
+
 def test_a_log_with_its_newest_line_first_is_explained(tmp_path: Path) -> None:
     (tmp_path / "f.log").write_text("".join(reversed(WHOLE)))
     (report,) = replay([tmp_path / "f.log"])
