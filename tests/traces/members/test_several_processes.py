@@ -124,7 +124,7 @@ def test_a_member_that_was_in_the_group_before_is_not_said_to_have_joined_it() -
         at=2, text="Attempt to heartbeat failed for since member id c-1 is not valid."
     )
     story, sentence = told(told_to, gives, asks, joined(4, 8, IDS[0]))
-    assert f"was {IDS[0]} before" in sentence and not story.timeline.counts["joined"]
+    assert f"was in the group as {IDS[0]}" in sentence and not story.timeline.counts["joined"]
     for new in ([asks], [told_to, gives, unknown, asks], [gives.replace(" t-0", ""), asks]):
         story, sentence = told(*new, joined(4, 8, IDS[0]))
         assert f"joined at 10:00:04.000 as {IDS[0]}" in sentence, new
