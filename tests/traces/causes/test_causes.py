@@ -288,6 +288,8 @@ def test_a_setting_that_a_line_tells_is_told_with_its_value() -> None:
     for setting, (lines, value) in cases.items():
         (cause, *_) = diagnosed(*lines).causes
         assert cause.present.get(setting) == value, setting
+        if setting == "max.poll.interval.ms":
+            assert "did in the 10000 ms (10 s) before" in cause.action
     (cause,) = diagnosed(f"{PREFIX} {late}").causes
     assert not cause.present
 
