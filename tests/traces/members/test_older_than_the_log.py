@@ -45,7 +45,7 @@ def test_a_leave_counts_though_the_join_was_before_the_log() -> None:
     (round,) = story.timeline.rounds
     assert (round.cause, round.causers) == (RebalanceCause.LEAVE, (IDS[0],))
     ((_, sentence), _) = member_sentences(story)
-    assert sentence.startswith(f"was {IDS[0]} before")
+    assert sentence.startswith(f"was in the group as {IDS[0]}")
     # It asks to join again and has no new id yet: that does not undo the leave.
     story = told(*leaves(1, "c", IDS[0]), *others, line(9, "c", "(Re-)joining group"))
     assert story.timeline.counts["left"] == 1
