@@ -51,7 +51,7 @@ class Client:
             self.heartbeat: setup.heartbeat,
             self.assignor: self.assignors[setup.assignor],
         }
-        if self.consumer:
+        if self.consumer and not setup.classic:
             own = {PROTOCOL: "consumer"}
         own |= {self.max_poll: setup.max_poll, self.metadata: setup.metadata}
         return own | ({self.instance: setup.instance} if setup.instance else {}) | dict(self.more)
@@ -94,6 +94,7 @@ class Client:
     ) -> list[str]:
         """The command that starts a member. `program`: what member.py is told."""
         options = self.options(setup)
+        topic = f"^{topic}.*" if setup.pattern else topic
         if not self.is_java:
             told = {
                 "client": self.name,

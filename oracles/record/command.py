@@ -81,6 +81,8 @@ def run(
         whose.installed(version)
         if group_protocol == "consumer":
             what, whose = scenarios.with_consumer(what), whose.with_consumer()
+        else:
+            what = scenarios.without_consumer(what)
     elif shutil.which(command[0]) is None:
         raise UserError(f"no program {command[0][:200]} is found", where="COMMAND")
     with folder(out or Path(f"record-{datetime.now():%Y%m%d-%H%M%S}")) as place:

@@ -103,7 +103,7 @@ class KafkaPython:
             def on_partitions_lost(self, lost: Iterable[Any]) -> None:
                 at_once(told.gone("lost", names(lost)))
 
-        self._consumer.subscribe([topic], listener=Listener())
+        self._consumer.subscribe(**subscribed(topic), listener=Listener())
 
     async def poll(self, wait_ms: int) -> list[tuple[str, int]]:
         found = self._consumer.poll(timeout_ms=wait_ms)
@@ -122,6 +122,11 @@ class KafkaPython:
 
     async def close(self) -> None:
         self._consumer.close()
+
+
+def subscribed(topic: str) -> dict[str, Any]:
+    """The arguments of subscribe(). A topic that begins with ^ is a regular expression."""
+    return {"pattern": topic} if topic.startswith("^") else {"topics": [topic]}
 
 
 class AioKafka:
@@ -149,7 +154,7 @@ class AioKafka:
             async def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
                 await told.assigned(names(assigned))
 
-        self._consumer.subscribe([topic], listener=Listener())
+        self._consumer.subscribe(**subscribed(topic), listener=Listener())
         await self._consumer.start()
 
     async def poll(self, wait_ms: int) -> list[tuple[str, int]]:

@@ -42,6 +42,8 @@ class Scenario:
 
     # Why it is about the classic protocol alone; empty: members may use KIP-848, too.
     classic: str = ""
+    # Some of its members use KIP-848, whatever the others do.
+    upgrade: bool = False
 
     @property
     def pace(self) -> dict[str, str]:
@@ -230,6 +232,8 @@ _SCENARIOS = (
             ),
             ("trouble",),
             ("start", "c", Setup(max_poll=30_000)),
+            # With KIP-848, c may have partitions of a before b gives up its own.
+            ("gave_up", "b"),
             ("shared_by", "a", "b", "c"),
             ("over",),
             ("commits", "c"),
@@ -333,8 +337,8 @@ _SCENARIOS = (
             ("begun", "a", "b"),
             ("pause", 6.0),
             ("make_topic",),
-            ("over",),
             ("shared_by", "a", "b"),
+            ("over",),
             ("commits", "b"),
         ),
         "topic_missing",
@@ -353,8 +357,8 @@ _SCENARIOS = (
             ("start", "c", Setup(max_poll=30_000)),
             ("cut", 1),
             ("woken", "b"),
-            ("over",),
             ("shared_by", "a", "b", "c"),
+            ("over",),
         ),
         "idle_connection_cut",
         ("a",),
@@ -377,6 +381,22 @@ _SCENARIOS = (
         ),
     ),
     Scenario(
+        "regex",
+        "Members a and b subscribe by a regular expression, which means the topic.",
+        _two(Setup(pattern=True)),
+    ),
+    Scenario(
+        "rolling_upgrade",
+        "Two members of the classic protocol are replaced one after the other by members that use"
+        " KIP-848: the group becomes a consumer group.",
+        (
+            *_two(Setup(classic=True)),
+            *_replaced("a", "c", "b"),
+            *_replaced("b", "d", "c"),
+        ),
+        upgrade=True,
+    ),
+    Scenario(
         "broker_restart",
         "The broker is stopped and started again while two members have sessions of a minute: the"
         " group is loaded and goes on.",
@@ -385,9 +405,11 @@ _SCENARIOS = (
             *_two(Setup(session=60_000, max_poll=60_000, commit_on_revoke=False)),
             ("trouble",),
             ("restart_broker",),
+            ("commits", "a"),
+            ("commits", "b"),
             ("over",),
-            ("commits", "a", 2),
-            ("commits", "b", 2),
+            ("commits", "a"),
+            ("commits", "b"),
         ),
         "broker_outage",
         ("a", "b"),
@@ -407,9 +429,11 @@ _SCENARIOS = (
             ("stop_broker",),
             ("pause", 12.0),
             ("start_broker",),
+            ("commits", "a"),
+            ("commits", "b"),
             ("over",),
-            ("commits", "a", 2),
-            ("commits", "b", 2),
+            ("commits", "a"),
+            ("commits", "b"),
         ),
         "broker_outage",
         ("a", "b"),
@@ -444,6 +468,19 @@ def with_consumer(scenario: Scenario) -> Scenario:
             do="record another scenario",
         )
     return evolve(scenario, settings={**scenario.pace, **scenario.settings})
+
+
+def without_consumer(scenario: Scenario) -> Scenario:
+    """A scenario whose members use the classic protocol. Raises `UserError` for one in which they
+    change it.
+    """
+    if scenario.upgrade:
+        raise UserError(
+            f"{scenario.name} needs members that use KIP-848",
+            where="--scenario",
+            do="add --group-protocol consumer, and --client java or confluent-kafka",
+        )
+    return scenario
 
 
 def known(name: str) -> Scenario:

@@ -72,6 +72,10 @@ class Setup:
     commit_on_revoke: bool = True
     # How long its revoked callback takes.
     revoke_ms: int = 0
+    # Does it subscribe by a regular expression?
+    pattern: bool = False
+    # Does it use the classic protocol, whatever the others use?
+    classic: bool = False
     # Does it connect through the proxy that cuts idle connections?
     proxied: bool = False
 

@@ -256,6 +256,18 @@ class Stage:
 
         self.until(so, f"{name} learns of it", (name,))
 
+    def gave_up(self, name: str) -> None:
+        """Waits until a member has given partitions up since the trouble began, its callback
+        included.
+        """
+        began = max(action["t"] for action in self.actions if action["do"] == BEGINS)
+
+        def so() -> bool:
+            kinds = (self.runs[name].of_kind(kind) for kind in ("revoked", "lost"))
+            return any(event["t"] >= began for events in kinds for event in events)
+
+        self.until(so, f"{name} has given partitions up", (name,))
+
     def woken(self, name: str) -> None:
         """Waits until a member that was told to sleep is awake, however often it was told."""
         times = sum(

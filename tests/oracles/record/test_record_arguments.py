@@ -49,6 +49,10 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
             ["--scenario", "group_full", "--client", "java", "--group-protocol", "consumer"],
             "about the classic protocol alone: KIP-848 has another limit",
         ),
+        (
+            ["--scenario", "rolling_upgrade", "--client", "java"],
+            "rolling_upgrade needs members that use KIP-848 (add --group-protocol consumer",
+        ),
         (["--group-protocol", "consumer", "--", "true"], "a command brings its own clients"),
         (["--set", "log.dirs=/", "--", "true"], "log.dirs belongs to the recorder"),
         (["--set", "Group=1", "--", "true"], "'Group' is not the name of a broker's property"),
@@ -132,6 +136,19 @@ def test_members_of_kip_848_leave_sessions_and_assignors_to_the_broker():
         gone = {"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"}
         assert gone & {*other} == set() and gone <= {*usual}
         assert other["group.instance.id"] == "i" and other["max.poll.interval.ms"] == 10_000
+
+
+def test_a_member_of_the_classic_protocol_stays_one_beside_those_of_kip_848():
+    usual, other = (c.options(settings.Setup(classic=True)) for c in _both("java"))
+    assert usual == other and "group.protocol" not in usual
+
+
+def test_a_member_may_subscribe_by_a_regular_expression():
+    told = {"commit_ms": 1, "commit_on_revoke": True, "revoke_ms": 0}
+    for pattern, topic in ((True, '"^orders.*"'), (False, '"orders"')):
+        setup = settings.Setup(pattern=pattern)
+        command = clients.known("aiokafka").command("h:1", "4.3.0", "orders", "a", setup, told)
+        assert f'"topic": {topic}' in command[-1]
 
 
 def _both(name: str) -> tuple[clients.Client, clients.Client]:

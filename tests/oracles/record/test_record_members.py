@@ -281,6 +281,28 @@ def test_a_scenario_with_trouble_says_which_with_whom_and_when(scenario: scenari
     assert {*scenario.who} <= started and bool(scenario.who) == bool(scenario.cause)
 
 
+def test_trouble_with_the_broker_or_the_topic_is_over_when_members_go_on():
+    for name in ("broker_restart", "broker_outage", "topic_late", "idle_proxy", "slow_callback"):
+        noted = Noted()
+        scenarios.SCENARIOS[name].play(noted)  # type: ignore[arg-type]
+        before = noted.asked[noted.asked.index("over") - 1]
+        assert before.startswith(("commits", "shared_by")), name
+
+
+def test_a_member_gives_up_what_it_has_after_the_trouble_began(
+    play: Stage, monkeypatch: pytest.MonkeyPatch
+):
+    owning(play, "a")
+    run = play.runs["a"]
+    run.events.append({"t": 1, "ev": "revoked", "parts": [], "own": []})
+    play.trouble()
+    monkeypatch.setattr(stage, "LIMIT_S", 0.1)
+    with pytest.raises(NotStaged, match="a has given partitions up"):
+        play.gave_up("a")
+    run.events.append({"t": stage.now() + 1, "ev": "revoked", "parts": [], "own": []})
+    play.gave_up("a")
+
+
 def test_a_stage_waits_for_refusals_in_the_request_log(
     play: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

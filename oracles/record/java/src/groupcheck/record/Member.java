@@ -18,10 +18,12 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -74,10 +76,22 @@ public final class Member implements ConsumerRebalanceListener {
     public static void main(String[] arguments) throws Exception {
         Member member = new Member(arguments);
         member.listen();
-        member.consumer.subscribe(List.of(member.topic), member);
+        member.subscribe(member.consumer, member);
         tell("subscribed", fields("topics", List.of(member.topic)));
         tell("started", fields("version", "java"));
         member.live();
+    }
+
+    /** A topic that begins with ^ is a regular expression: RE2J's with KIP-848, else Java's own. */
+    private void subscribe(
+            KafkaConsumer<byte[], byte[]> one, ConsumerRebalanceListener listener) {
+        if (!topic.startsWith("^")) {
+            one.subscribe(List.of(topic), listener);
+        } else if ("consumer".equals(properties.get("group.protocol"))) {
+            one.subscribe(new SubscriptionPattern(topic), listener);
+        } else {
+            one.subscribe(Pattern.compile(topic), listener);
+        }
     }
 
     private void listen() {
@@ -109,7 +123,7 @@ public final class Member implements ConsumerRebalanceListener {
                 }
                 if (command.equals("twin")) {
                     twin = made();
-                    twin.subscribe(List.of(topic), new Twin());
+                    subscribe(twin, new Twin());
                 }
             }
             poll(consumer);
