@@ -16,6 +16,7 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.consumer.commits import offset_commit
 from groupcheck.model.protocol.consumer.rules import COORDINATOR
 from groupcheck.model.protocol.consumer.timers import interval_passes
+from groupcheck.model.protocol.consumer.transactions import txn_offset_commit
 from groupcheck.model.variants import load
 from groupcheck.oracles.consumer import conform_consumer_types
 from groupcheck.oracles.consumer.conform_consumer_types import Side
@@ -31,7 +32,8 @@ from groupcheck.oracles.show.json_schemas import ABSENT
 
 EVERY = 500  # rows between two reports of progress
 MAX_DIFFERENCES = 20
-BY_PARTITION = f"{offset_commit.name}:by_partition"  # from Kafka 4.3 on
+# From Kafka 4.3 on.
+BY_PARTITION = tuple(f"{rule.name}:by_partition" for rule in (offset_commit, txn_offset_commit))
 SIDES: Mapping[Side, str] = {
     "coordinator": "the coordinator of consumer groups",
     "member": "Java's member of consumer groups",
@@ -281,5 +283,8 @@ def _coordinators(spec: Spec) -> set[str]:
 def _lacking(scope: Any) -> set[str]:
     """What the coordinator of its version does not do."""
     release = scope.release
-    lacks = {interval_passes.name: release.interval, BY_PARTITION: release.keeps_given}
+    lacks = {
+        interval_passes.name: release.interval,
+        **dict.fromkeys(BY_PARTITION, release.keeps_given),
+    }
     return {name for name, there in lacks.items() if not there}
