@@ -122,11 +122,14 @@ def _of_shell(command: str, folder: Path, given: bytes | None) -> tuple[str, str
 @cache
 def _program() -> Callable[[], NoReturn]:
     """The program, when all is imported that most commands need."""
+    import scipy.optimize
+    import z3
+
     import groupcheck
     from groupcheck.oracles.command_line.cli import main
 
     str(groupcheck.check("classic", members=1))
-    _ = groupcheck.replay
+    _ = groupcheck.replay, scipy.optimize, z3
     return main
 
 
