@@ -11,7 +11,7 @@ table is not looked up and the rule is not called.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from attrs import frozen
 
@@ -29,6 +29,7 @@ from groupcheck.model.engine.signature import (
 )
 
 Value = Any
+T = TypeVar("T")
 
 
 @frozen
@@ -85,6 +86,14 @@ class Rule:
         each label.
         """
         return tuple(f"{self.name}:{label}" for label in self.labels) or (self.name,)
+
+    def by_name(self, **of_labels: T) -> dict[str, T]:
+        """The name of an outcome (`rule:label`) -> what is given for its label. Raises `SpecError`
+        for a label that the rule does not have.
+        """
+        if unknown := of_labels.keys() - {*self.labels}:
+            raise SpecError(f"rule {self.name} has no outcome {', '.join(sorted(unknown))}")
+        return {f"{self.name}:{label}": given for label, given in of_labels.items()}
 
     @property
     def named(self) -> tuple[str, ...]:

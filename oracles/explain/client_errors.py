@@ -54,35 +54,22 @@ _RULES: dict[str, tuple[Rule, str]] = {
     "LeaveGroup": (members.leave_answer, "AbstractCoordinator.LeaveGroupResponseHandler"),
 }
 _AGAIN = "joins again at the next poll"
-
-
-def _of(rule: Rule, **texts: str) -> dict[str, str]:
-    """Label of each outcome -> its text."""
-    found = {f"{rule.name}:{outcome}": text for outcome, text in texts.items()}
-    assert found.keys() <= {*rule.names}
-    return found
-
-
 _DOES = {
-    **_of(
-        members.join_answer,
+    **members.join_answer.by_name(
         joined="is in the new generation and sends SyncGroup",
         id_given="takes the id that the answer brings and sends JoinGroup again with it",
         retry="sends JoinGroup again with the same id, after retry.backoff.ms",
     ),
-    **_of(
-        members.sync_answer,
+    **members.sync_answer.by_name(
         assigned="has its partitions",
         retry="joins again with the same id",
     ),
-    **_of(
-        members.heartbeat_answer,
+    **members.heartbeat_answer.by_name(
         well="goes on",
         ignored="goes on",
         told_to_rejoin=f"goes on, and {_AGAIN}",
     ),
-    **_of(
-        members.commit_answer,
+    **members.commit_answer.by_name(
         done="the offsets are committed",
         rebalancing=f"the commit fails; the member keeps its id and {_AGAIN}",
         retry="the commit fails for now: commitSync() and the commit before a join send it again,"
@@ -100,11 +87,10 @@ _STOPS = {
 _IGNORES = "nothing"
 _SAME = "it still has the id and generation of the request"
 _WHEN = {
-    **_of(members.join_answer, joined="it still waits for it"),
-    **_of(members.sync_answer, assigned="it still waits for it"),
-    **_of(members.heartbeat_answer, told_to_rejoin="it is STABLE"),
-    **_of(
-        members.commit_answer,
+    **members.join_answer.by_name(joined="it still waits for it"),
+    **members.sync_answer.by_name(assigned="it still waits for it"),
+    **members.heartbeat_answer.by_name(told_to_rejoin="it is STABLE"),
+    **members.commit_answer.by_name(
         refused="it has no newer generation, or does not wait for its JoinGroup",
     ),
 }

@@ -27,34 +27,33 @@ State = tuple[Any, ...]
 Facts = Mapping[str, Any]
 # Outcome -> its command; {m} is the member, {n} the record.
 COMMANDS: Mapping[str, str] = {
-    "acquire_records:delivered": "acquire {m} {n}",
-    "acquire_records:lost": "acquire {m} {n}",
-    "acknowledge_record:accept": "acknowledge {m} {n} 1",
-    "acknowledge_record:release": "acknowledge {m} {n} 2",
-    "acknowledge_record:reject": "acknowledge {m} {n} 3",
-    "acknowledge_record:refused": "acknowledge {m} {n} 1",
-    "acknowledge_record:passed": "acknowledge {m} {n} 1",
-    "write_ends:stored": "write {n} ok",
-    "write_ends:failed": "write {n} fail",
-    "write_ends:unanswered": "write {n} unanswered",
-    "lock_runs_out:released": "lock {n} ok",
-    "lock_runs_out:unwritten": "lock {n} fail",
-    "lock_runs_out:in_a_write": "lock {n} ok",
-    "session_ends": "release {m}",
-    "leader_changes:unwritten": "lead unwritten",
-    "leader_changes:written": "lead written",
+    **rules.acquire_records.by_name(delivered="acquire {m} {n}", lost="acquire {m} {n}"),
+    **rules.acknowledge_record.by_name(
+        accept="acknowledge {m} {n} 1",
+        release="acknowledge {m} {n} 2",
+        reject="acknowledge {m} {n} 3",
+        refused="acknowledge {m} {n} 1",
+        passed="acknowledge {m} {n} 1",
+    ),
+    **rules.write_ends.by_name(
+        stored="write {n} ok", failed="write {n} fail", unanswered="write {n} unanswered"
+    ),
+    **rules.lock_runs_out.by_name(
+        released="lock {n} ok", unwritten="lock {n} fail", in_a_write="lock {n} ok"
+    ),
+    rules.session_ends.name: "release {m}",
+    **rules.leader_changes.by_name(unwritten="lead unwritten", written="lead written"),
 }
-# Outcome -> what the leader says.
+# Rule, or outcome -> what the leader says.
 SAID: Mapping[str, str] = {
-    "acquire_records": "1",
-    "acknowledge_record": "waits",
-    "acknowledge_record:refused": "refused",
-    "acknowledge_record:passed": "well",
-    "write_ends": "refused",
-    "write_ends:stored": "well",
-    "lock_runs_out": "over",
-    "session_ends": "waits",
-    "leader_changes": "leads",
+    rules.acquire_records.name: "1",
+    rules.acknowledge_record.name: "waits",
+    **rules.acknowledge_record.by_name(refused="refused", passed="well"),
+    rules.write_ends.name: "refused",
+    **rules.write_ends.by_name(stored="well"),
+    rules.lock_runs_out.name: "over",
+    rules.session_ends.name: "waits",
+    rules.leader_changes.name: "leads",
 }
 
 

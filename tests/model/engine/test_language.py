@@ -423,3 +423,13 @@ def test_an_annotation_with_a_type_is_no_slot():
         yield n, c
 
     assert (typed.slots, typed.places) == (("n", "c"), (("n", None), ("c", None)))
+
+
+def test_a_table_of_outcomes_takes_the_labels_of_its_rule_and_no_other():
+    @rule("up", "down")
+    def moves(n):
+        yield "up", n + 1
+
+    assert moves.by_name(up=1, down=2) == {"moves:up": 1, "moves:down": 2}
+    with pytest.raises(SpecError, match="rule moves has no outcome left"):
+        moves.by_name(up=1, left=3)
