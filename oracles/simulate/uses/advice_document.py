@@ -21,7 +21,7 @@ from groupcheck.oracles.simulate.document import (
 )
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.uses import advise_types
-from groupcheck.oracles.simulate.uses.advice import SAME, Advice, Costed, Threshold
+from groupcheck.oracles.simulate.uses.advice import COSTS, SAME, Advice, Costed, Threshold
 from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULT_HEARTBEAT_MS,
     DEFAULT_POLL_MS,
@@ -30,6 +30,7 @@ from groupcheck.oracles.simulate.uses.advice_group import (
     INTERVAL,
     OF_BROKER,
     OF_CONSUMER,
+    STATIC,
     TIMEOUTS,
     UNUSED,
     Alternative,
@@ -172,11 +173,37 @@ def sentences(advice: Advice) -> Iterator[str]:
                 f" {amount(advice, mine.of_week)}."
             )
     yield from _short_session(advice)
+    yield from _against_usual_advice(advice)
     if mine.alternative.variant in OF_CONSUMER and advice.described.kafka is not None:
         has_it = now is not None and now.alternative.variant in OF_CONSUMER
         yield from needs(advice.described.kafka, has_it)
     yield from (_threshold(advice, t) for t in advice.thresholds)
     yield from advice.notes
+
+
+def _against_usual_advice(advice: Advice) -> Iterator[str]:
+    """Static members are what is usually advised for restarts (KIP-345): why they are not it here,
+    and what would speak for them.
+    """
+    group, mine = advice.described, advice.recommended
+    bridging = [
+        c
+        for c in advice.costed
+        if c.alternative.variant in STATIC and c.alternative.session_timeout_ms > group.restart_ms
+    ]
+    restarts = group.week.deploys or group.week.bounces
+    is_asked = restarts and bridging and advice.cost is COSTS["stopped"] and not advice.idle
+    as_good = mine.alternative.variant in STATIC or any(c in advice.equals for c in bridging)
+    if not is_asked or as_good:
+        return
+    static = bridging[0]
+    rounds, fewer = (intervals.mean(c.summed("rounds")).mean for c in (mine, static))
+    yield (
+        "For restarts, static members are usually advised (KIP-345). Here the best of them,"
+        f" {named(static.alternative)}, has {fewer:,.1f} rounds a week in place of {rounds:,.1f},"
+        f" and costs {amount(advice, static.of_week)}: the partitions of a process that restarts"
+        f" wait for it, {_time(group.restart_ms)} each time, where dynamic members hand them on."
+    )
 
 
 def _short_session(advice: Advice) -> Iterator[str]:

@@ -98,6 +98,17 @@ def test_if_members_must_not_pause_in_deploys_they_are_static_with_a_session_abo
     assert mine.variant in STATIC or mine.variant == "cooperative"
     assert cost(found, "classic", 45_000) > 0 == cost(found, "static_membership", 45_000)
     assert cost(found, "static_membership", 10_000) > 0
+    assert not any("usually advised" in told for told in advice_document.sentences(found))
+
+
+def test_it_is_said_where_the_answer_is_not_what_is_usually_advised_for_restarts(
+    usual: Advice,
+) -> None:
+    assert usual.recommended.alternative.variant not in STATIC
+    [told] = [s for s in advice_document.sentences(usual) if "usually advised" in s]
+    bridging = (c for c in usual.costed if c.alternative.session_timeout_ms > 20_000)
+    static = next(c for c in bridging if c.alternative.variant in STATIC)
+    assert f"costs {advice_document.amount(usual, static.of_week)}" in told
 
 
 @pytest.mark.night
