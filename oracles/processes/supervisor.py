@@ -241,6 +241,7 @@ def _kept(alive: int, outcome: int, mask: set[int]) -> None:
     """Returns in the worker, and never in the keeper."""
     global _telling, _arriving, _worker
     said, _telling = os.pipe()
+    begins, apart = os.pipe()
     inherits = _prctl(PR_SET_CHILD_SUBREAPER, 1)
     keeper = os.getpid()
     try:
@@ -251,13 +252,19 @@ def _kept(alive: int, outcome: int, mask: set[int]) -> None:
     if child:
         try:
             os.close(_telling)
+            os.close(begins)
+            os.setpgid(0, 0)
+            os.close(apart)
             Keeper(child, said, alive, inherits).keep(outcome)
         finally:
             os._exit(0)
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != keeper:
         os._exit(0)
-    for pipe in (said, alive, outcome):
+    # Whoever kills the front's group from now on leaves the keeper, which ends what was started.
+    os.close(apart)
+    os.read(begins, 1)
+    for pipe in (begins, said, alive, outcome):
         os.close(pipe)
     if not _has_terminal():
         # Then a signal to the front's group is passed on like any other, and arrives once. With a
@@ -308,7 +315,6 @@ class Keeper:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):  # whoever reads the answer waits for every copy to be closed
             os.dup2(nothing, stream)
-        os.setpgid(0, 0)
         os.set_blocking(self._said, False)
         has_front = self._attended()
         if not has_front:

@@ -57,8 +57,10 @@ supervised(work, complain)
 """
 
 
-def command(work: str) -> list[str]:
-    return [sys.executable, "-c", PROGRAM.replace("WORK", work)]
+def command(work: str, before: str = "") -> list[str]:
+    """`before`: what the program does before it is in three processes."""
+    program = PROGRAM.replace("WORK", work).replace("\nsupervised(", f"\n{before}\nsupervised(")
+    return [sys.executable, "-c", program]
 
 
 def within(seconds: float, so: Callable[[], bool]) -> bool:
@@ -219,8 +221,18 @@ def test_who_is_spared_ends_with_a_program_that_is_interrupted_or_reports_nothin
     assert has_gone(spared) and has_gone(other)
 
 
-@pytest.mark.parametrize("whom", ["the program", "its group", "the worker"])
-def test_nothing_is_left_of_a_program_that_is_killed(tmp_path: Path, whom: str):
+SLOW_KEEPER = """
+setpgid, front = os.setpgid, os.getpid()
+os.setpgid = lambda *given: (time.sleep(0.5 * (os.getppid() == front)), setpgid(*given))
+"""
+
+
+@pytest.mark.parametrize(
+    ("whom", "before"),
+    [("the program", ""), ("its group", ""), ("its group", SLOW_KEEPER), ("the worker", "")],
+    ids=["the program", "its group", "its group, with a slow keeper", "the worker"],
+)
+def test_nothing_is_left_of_a_program_that_is_killed(tmp_path: Path, whom: str, before: str):
     work = """
     with temporary_folder("kept-") as place:
         (place / "file").touch()
@@ -229,7 +241,12 @@ def test_nothing_is_left_of_a_program_that_is_killed(tmp_path: Path, whom: str):
     """
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
-        command(work), stdout=-1, stderr=-1, text=True, start_new_session=True, env=environment
+        command(work, before),
+        stdout=-1,
+        stderr=-1,
+        text=True,
+        start_new_session=True,
+        env=environment,
     ) as program:
         assert program.stdout
         worker, away = map(int, program.stdout.readline().split())
