@@ -4,6 +4,9 @@ title says why not. `python docs/generate/outputs.py --write` quotes anew.
 
 from __future__ import annotations
 
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import outputs
@@ -33,16 +36,25 @@ $ sleep 3600
 """
 
 
+@pytest.fixture(scope="module")
+def lean() -> Iterator[ProcessPoolExecutor]:
+    """A process of which commands are copies: a copy of the process of all tests costs more than
+    most commands do.
+    """
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize(
     "page",
     [pytest.param(p, marks=[pytest.mark.night] * (p.stem in SLOW)) for p in QUOTING],
     ids=lambda path: path.stem,
 )
-def test_the_page_quotes_what_its_commands_print(page):
+def test_the_page_quotes_what_its_commands_print(page, lean):
     text = page.read_text("utf-8")
     quoted = [(q.command, outputs.timeless(q.output)) for q in outputs.quotes(text)]
     commands = [command for command, _ in quoted]
-    printed = [outputs.timeless(said) for said in outputs.outputs(text)]
+    printed = [outputs.timeless(said) for said in lean.submit(outputs.outputs, text).result()]
     assert quoted == list(zip(commands, printed, strict=True))
 
 
