@@ -5,12 +5,15 @@ the mistakes that they show, and a late acknowledgement (K33).
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import pytest
 
+from groupcheck.model.engine import OutageError
 from groupcheck.model.mutations import mutation
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.consumer.share_partition.families import (
@@ -69,6 +72,23 @@ def test_a_mistake_of_the_leader_shows(leaders: Leaders, id: str) -> None:
 def told(leaders: Leaders, *commands: str) -> dict[str, Any]:
     (answer,) = leaders.run_all([";".join(("3 1", *commands))])
     return dict(of_kafka(answer))
+
+
+def test_a_leader_whose_jvm_is_killed_is_an_outage_and_the_next_question_starts_another() -> None:
+    with Leaders(DAY) as once:
+        answers = once.run_all(["3 1;acquire m0 0"] * 1_000)
+        first = next(answers)
+        os.kill(once._jvm._process.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        with pytest.raises(OutageError, match=r"of Kafka 4\.3\.0 was ended by SIGKILL"):
+            list(answers)
+        assert list(once.run_all(["3 1;acquire m0 0"])) == [first]
+
+
+def test_whoever_has_heard_enough_leaves_no_answers_behind(leaders: Leaders) -> None:
+    some = leaders.run_all(["3 1;acquire m0 0"] * 1_000)
+    next(some)
+    some.close()
+    assert told(leaders, "acquire m0 0", "lock 0 ok")["answer"] == "over"
 
 
 def test_a_record_that_another_member_has_accepted_is_accepted_once_more(leaders: Leaders) -> None:
