@@ -82,7 +82,7 @@ def run(
         refuse(others, (name,), why)
     of_members = whole or side == "member"
     if variant != "consumer" and of_members:
-        raise _only_the_coordinator(variant, "--whole" if whole else "--side")
+        raise _only_one_side(variant, "--whole" if whole else "--side")
     families, spec_of, compare = COORDINATORS[variant]
     if of_members:
         refuse(
@@ -100,7 +100,11 @@ def run(
         "max_differences": max_differences,
     }
     if diff and variant == LEADER_OF_RECORDS:
-        raise UserError(f"{variant} has the rows of one version", where="--diff", do="leave it out")
+        raise UserError(
+            "the leader of a share partition is compared with the model alone",
+            where="--diff",
+            do="leave out --diff and --jars",
+        )
     if diff:
         refuse({"mutation": mutation}, ("mutation",), OF_MODEL)
         with side_by_side(diff, long_run=True) as (older, newer):
@@ -132,10 +136,10 @@ def _started(variant: str, version: str) -> Any:
     return Driver(version, long_run=True)
 
 
-def _only_the_coordinator(variant: str, where: str) -> UserError:
+def _only_one_side(variant: str, where: str) -> UserError:
     """The error for a comparison of members that are not modelled."""
-    said = f"only the coordinator is compared in {variant}"
-    return UserError(said, where=where, do="leave it out")
+    who = "leader" if variant == LEADER_OF_RECORDS else "coordinator"
+    return UserError(f"only the {who} is compared in {variant}", where=where, do="leave it out")
 
 
 def _with_members(

@@ -105,6 +105,10 @@ def test_the_comparison_has_a_command(capsys: pytest.CaptureFixture[str], misfit
     document = json.loads(capsys.readouterr().out)
     assert misfits(document) == []
     assert (document["verdict"], document["side"]) == ("agrees", "share_partition")
-    for options, said in (("--diff 4.2.0 4.3.1", "of one version"), ("--kafka 4.1.1", "no driver")):
+    for options, said in (
+        ("--diff 4.2.0 4.3.1", "compared with the model alone"),
+        ("--side member", "only the leader is compared"),
+        ("--kafka 4.1.1", "no driver"),
+    ):
         assert cli.run(["conform", "share_partition", *options.split()]) == 2
         assert said in capsys.readouterr().err
