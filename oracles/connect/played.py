@@ -67,7 +67,9 @@ def asked(workers: Sequence[str], rounds: Sequence[str], max_delay_ms: int) -> A
         when, names = _pair(text, "--round", "as in 120s=C1,C2")
         at_ms = _ms(when)
         if at_ms < last:
-            raise UserError(f"{text} is before the round above it", where="--round", do="in order")
+            raise UserError(
+                f"{text} is earlier than the round before it", where="--round", do="in order"
+            )
         if not names or len({*names}) < len(names):
             raise UserError(f"{text} has no worker, or one twice", where="--round", do="name each")
         found.append((at_ms, names))
@@ -209,16 +211,8 @@ def story(found: ConnectRoundsDocument) -> Story:
         delay = max(w.delay_ms for w in one.workers)
         told = f"{delay:,} ms" if delay else "no delay"
         at = f"at {one.at_ms / 1000:g} s"
-        lines.append(
-            Line(
-                step,
-                "leader",
-                f"the leader plans: join again in {told}"
-                if delay
-                else "the leader plans: no delay",
-                (at,),
-            )
-        )
+        then = f"join again in {told}" if delay else told
+        lines.append(Line(step, "leader", f"the leader plans: {then}", (at,)))
         for w in one.workers:
             given, taken = (", ".join(some) or "-" for some in (w.assigned, w.revoked))
             text = f"assigned {given}, revoked {taken}, {told}"

@@ -108,9 +108,13 @@ def test_a_transaction_is_told_why_it_is_refused_from_4_4_on(
 
 def test_a_scope_of_transactions_that_cannot_be_is_refused_in_words() -> None:
     for fields, said in (
-        ({"transactions": True}, "transactions without offsets"),
-        ({"expiry": True}, "expiry without offsets"),
-        ({"transactions": True, "offsets": True, "java": True}, "members are simple ones"),
+        ({"transactions": True}, "transactions needs offsets"),
+        ({"expiry": True}, "expiry needs offsets"),
+        (
+            {"transactions": True, "offsets": True, "java": True},
+            r"simple ones .*\(leave out java\)",
+        ),
+        ({"transactions": True, "offsets": True, "auto_commit": True}, "leave out auto_commit"),
     ):
         with pytest.raises(ScopeError, match=said):
             ConsumerScope(**fields)
