@@ -88,23 +88,13 @@ def run(
         refuse(
             {"members": members}, ("members",), "the scopes of members have a number of their own"
         )
-    if diff and of_members:
-        raise UserError(
-            "two versions are compared in the rows of the coordinator alone",
-            where="--whole" if whole else "--side",
-            do="leave it out, or leave out --diff and --jars",
-        )
+    if diff:
+        _check_that_versions_are_compared(variant, "--whole" if whole else "--side", of_members)
     limits: dict[str, Any] = {
         "seed": seed,
         "max_rows": max_rows,
         "max_differences": max_differences,
     }
-    if diff and variant == LEADER_OF_RECORDS:
-        raise UserError(
-            "the leader of a share partition is compared with the model alone",
-            where="--diff",
-            do="leave out --diff and --jars",
-        )
     if diff:
         refuse({"mutation": mutation}, ("mutation",), OF_MODEL)
         with side_by_side(diff, long_run=True) as (older, newer):
@@ -134,6 +124,22 @@ def _started(variant: str, version: str) -> Any:
     if variant == LEADER_OF_RECORDS:
         return Leaders(version)
     return Driver(version, long_run=True)
+
+
+def _check_that_versions_are_compared(variant: str, option: str, of_members: bool) -> None:
+    """Raises `UserError` if two versions are not compared with each other here."""
+    if of_members:
+        raise UserError(
+            "two versions are compared in the rows of the coordinator alone",
+            where=option,
+            do="leave it out, or leave out --diff and --jars",
+        )
+    if variant == LEADER_OF_RECORDS:
+        raise UserError(
+            "the leader of a share partition is compared with the model alone",
+            where="--diff",
+            do="leave out --diff and --jars",
+        )
 
 
 def _only_one_side(variant: str, where: str) -> UserError:
