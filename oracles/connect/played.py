@@ -24,7 +24,11 @@ from groupcheck.model.assignors.connect import (
 )
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.story import Era, Lane, Line, Message, Note, Span, Story
-from groupcheck.oracles.connect.played_types import ConnectRoundsDocument, ToldRound, ToldWorker
+from groupcheck.oracles.connect.played_types import (
+    ConnectRoundsDocument,
+    RoundOfWorkers,
+    WorkerInRound,
+)
 from groupcheck.oracles.quantities import time_of
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ FIRST_MS = 1
 
 
 @frozen
-class Asked:
+class Question:
     """The rounds that somebody asks about."""
 
     # Worker -> the tasks that it runs before the first round; the first one leads.
@@ -50,7 +54,7 @@ class Asked:
     max_delay_ms: int
 
 
-def asked(workers: Sequence[str], rounds: Sequence[str], max_delay_ms: int) -> Asked:
+def question_of(workers: Sequence[str], rounds: Sequence[str], max_delay_ms: int) -> Question:
     """Reads `C1=P0,P3` and `120s=C1,C2`. Raises `UserError` for what cannot be."""
     before: dict[str, tuple[str, ...]] = {}
     for text in workers or WORKERS:
@@ -74,7 +78,7 @@ def asked(workers: Sequence[str], rounds: Sequence[str], max_delay_ms: int) -> A
             raise UserError(f"{text} has no worker, or one twice", where="--round", do="name each")
         found.append((at_ms, names))
         last = at_ms
-    return Asked(before, tuple(found), max_delay_ms)
+    return Question(before, tuple(found), max_delay_ms)
 
 
 def _ms(text: str) -> int:
@@ -91,7 +95,7 @@ def _pair(text: str, where: str, do: str) -> tuple[str, tuple[str, ...]]:
     return name, tuple(filter(None, rest.split(",")))
 
 
-def play(given: Asked) -> ConnectRoundsDocument:
+def play(given: Question) -> ConnectRoundsDocument:
     """What becomes of the rounds. A worker that was not in a round comes back with nothing."""
     has = {name: _work(tasks) for name, tasks in given.before.items()}
     config = Config(work=_work([t for tasks in given.before.values() for t in tasks]))
@@ -113,7 +117,7 @@ def play(given: Asked) -> ConnectRoundsDocument:
             answer = made.answer(name)
             after = running(has[name], answer.revoked, answer.assigned)
             shown.append(
-                ToldWorker(
+                WorkerInRound(
                     worker=name,
                     reports=_tasks(has[name]),
                     assigned=_tasks(answer.assigned),
@@ -125,7 +129,7 @@ def play(given: Asked) -> ConnectRoundsDocument:
             has[name] = after
         run = {task for one in shown for task in one.runs}
         told.append(
-            ToldRound(
+            RoundOfWorkers(
                 at_ms=at_ms,
                 generation=generation,
                 leader=leader,
@@ -244,7 +248,7 @@ def run(
     from groupcheck.oracles.show.json_schemas import document
     from groupcheck.oracles.show.terminal import answer
 
-    found = play(asked(workers, rounds, round(delay_ms)))
+    found = play(question_of(workers, rounds, round(delay_ms)))
     answer(lambda: document(SCHEMA, found), lambda: view(found), as_json)
     if svg is not None:
         written(svg, story_image(story(found), TITLE))
