@@ -4,6 +4,7 @@ That quoted commands print what the page says is tested with those of all pages.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from pathlib import Path
@@ -16,7 +17,9 @@ TEXT = PAGE.read_text("utf-8")
 ROWS = 81
 ROW = re.compile(r"^\*\*(\d+)\. ([a-z ]+)\.\*\* ", re.M)
 VERDICTS = ("agrees", "article wrong", "partly", "other figures", "left out")
-ELSEWHERE = re.compile(r"Shown (?:above|with row \d+)|[Rr]ow \d+|[Tt]he last line above")
+ABOVE = re.compile(r"Shown above|[Tt]he last line above")
+OTHER = re.compile(r"[Rr]ow (\d+)")
+STEPS = 3  # references from a row to the one that shows it
 SLOW = re.compile(r'```console title="takes ([a-z ]+)"\n')
 MINUTES = "minutes"
 """Its figures are those of another page."""
@@ -26,7 +29,8 @@ def rows() -> dict[int, tuple[str, str]]:
     """Number -> (verdict, what the page says)."""
     at = [*ROW.finditer(TEXT)]
     ends = [m.start() for m in at[1:]] + [len(TEXT)]
-    return {int(m[1]): (m[2], TEXT[m.end() : end]) for m, end in zip(at, ends, strict=True)}
+    said = [TEXT[m.end() : end].split("\n## ")[0] for m, end in zip(at, ends, strict=True)]
+    return {int(m[1]): (m[2], text) for m, text in zip(at, said, strict=True)}
 
 
 def test_no_statement_is_missing() -> None:
@@ -44,17 +48,34 @@ def test_each_statement_has_a_verdict_and_the_table_counts_them() -> None:
 def test_what_agrees_or_is_wrong_is_shown_by_a_command() -> None:
     for number, (verdict, said) in rows().items():
         assert len(said.split("```")[0].split()) >= 4, number
-        shown = "```console" in said or ELSEWHERE.search(said) or "`conform " in said
+        elsewhere = ABOVE.search(said) or OTHER.search(said)
+        shown = shows(said) or elsewhere or "`conform " in said
         assert shown or verdict in ("left out", "partly"), number
 
 
-def test_a_row_that_is_shown_elsewhere_names_a_row_that_shows_something() -> None:
+def shows(said: str) -> bool:
+    return "```console" in said
+
+
+def test_a_row_that_names_another_one_leads_to_a_row_that_shows_something() -> None:
     by_number = rows()
     for number, (_, said) in by_number.items():
-        for other in re.findall(r"(?:Shown with|[Rr]ow|As) row (\d+)|[Rr]ow (\d+)", said):
-            named = int(other[0] or other[1])
+        for other in OTHER.findall(said):
+            named = int(other)
             assert named != number
-            assert "```console" in by_number[named][1] or "Row 32" in by_number[named][1]
+            for _ in range(STEPS - 1):
+                text = by_number[named][1]
+                if not shows(text) and (further := OTHER.search(text)):
+                    named = int(further[1])
+            assert shows(by_number[named][1]), (number, named)
+
+
+def test_a_row_that_is_shown_above_has_a_row_above_it_that_shows_something() -> None:
+    for section in re.split(r"^## ", TEXT, flags=re.M):
+        at = [m.start() for m in ROW.finditer(section)]
+        for start, end in itertools.pairwise([*at, len(section)]):
+            if ABOVE.search(section, start, end):
+                assert shows(section[at[0] : start]), section[start:end]
 
 
 @pytest.mark.night

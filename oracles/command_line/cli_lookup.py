@@ -33,7 +33,8 @@ from groupcheck.oracles.command_line.option_types import DURATION, POSITIVE, jso
 def offsets_partition(groups: Sequence[str], partitions: int, as_json: bool) -> int:
     """Show which partition of __consumer_offsets keeps each group: the group's coordinator is the
     leader of that partition (kafka-topics.sh --describe --topic __consumer_offsets). It is
-    Utils.abs(hash of the group's id) mod N, where Utils.abs clears the sign of the lowest number.
+    Utils.abs(hash of the group's id) mod N; Utils.abs gives 0 for -2^31, which has no absolute
+    value.
     """
     from groupcheck.oracles.show.offsets_partition import run
 

@@ -27,12 +27,12 @@ from groupcheck.model.protocol.codes import (
 from groupcheck.oracles.conform.row import ENDS_TXN, Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import Command, Fire
+from groupcheck.oracles.kafka.memory import SWEEP
 from groupcheck.oracles.kafka.memory import Memory as Real
 
 TOPIC, OTHER = "t", "h"
 DESCRIBES, SWEEPS = "describe_groups", admin.expire_offsets.name
 NOT_LEADER = "not_leader"  # the label of its answer where it cannot append
-SWEEP = "expire-group-metadata"
 RETENTION_MS = 8 * 24 * 3_600_000  # more than offsets.retention.minutes
 COMMITS = (messages.OffsetCommit, messages.TxnOffsetCommit)
 # Outcome -> the code of its answer.

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from groupcheck.model.engine import OutageError
 from groupcheck.oracles.connect.rounds import Step
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
-from groupcheck.oracles.kafka.jvm import Broken, Jvm
+from groupcheck.oracles.kafka.jvm import OPTIONS, Broken, Jvm
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show import terminal
 
@@ -29,7 +29,6 @@ LEADERS = Program(
     versions=VERSIONS,
 )
 MAIN = "groupcheck.connect.Main"
-OPTIONS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
 QUICK = ("-XX:TieredStopAtLevel=1",)
 AHEAD = 4
 SILENCE_S = 60.0
@@ -80,18 +79,11 @@ class Leaders:
         """The answers to each script's steps, script by script. Raises `OutageError` if the JVM
         dies or hangs.
         """
-        jvm = self._running()
-        waiting, flight = iter(scripts), deque[None]()
+        lines = (f"[{','.join(step.text() for step in script)}]\n".encode() for script in scripts)
         try:
-            while True:
-                while len(flight) < AHEAD and (script := next(waiting, None)) is not None:
-                    text = ",".join(step.text() for step in script)
-                    jvm.send(f"[{text}]\n".encode())
-                    flight.append(None)
-                if not flight:
-                    return
-                flight.popleft()
-                yield json.loads(jvm.receive())
+            with closing(self._running().answers(lines, AHEAD)) as answers:
+                for answer in answers:
+                    yield json.loads(answer)
         except Broken as broken:
             raise self._broken(broken) from None
 

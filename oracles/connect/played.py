@@ -24,7 +24,11 @@ from groupcheck.model.assignors.connect import (
 )
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.story import Era, Lane, Line, Message, Note, Span, Story
-from groupcheck.oracles.connect.played_types import ConnectRoundsDocument, ToldRound, ToldWorker
+from groupcheck.oracles.connect.played_types import (
+    ConnectRoundsDocument,
+    RoundOfWorkers,
+    WorkerInRound,
+)
 from groupcheck.oracles.quantities import time_of
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ FIRST_MS = 1
 
 
 @frozen
-class Asked:
+class Question:
     """The rounds that somebody asks about."""
 
     # Worker -> the tasks that it runs before the first round; the first one leads.
@@ -50,7 +54,7 @@ class Asked:
     max_delay_ms: int
 
 
-def asked(workers: Sequence[str], rounds: Sequence[str], max_delay_ms: int) -> Asked:
+def question_of(workers: Sequence[str], rounds: Sequence[str], max_delay_ms: int) -> Question:
     """Reads `C1=P0,P3` and `120s=C1,C2`. Raises `UserError` for what cannot be."""
     before: dict[str, tuple[str, ...]] = {}
     for text in workers or WORKERS:
@@ -67,12 +71,14 @@ def asked(workers: Sequence[str], rounds: Sequence[str], max_delay_ms: int) -> A
         when, names = _pair(text, "--round", "as in 120s=C1,C2")
         at_ms = _ms(when)
         if at_ms < last:
-            raise UserError(f"{text} is before the round above it", where="--round", do="in order")
+            raise UserError(
+                f"{text} is earlier than the round before it", where="--round", do="in order"
+            )
         if not names or len({*names}) < len(names):
             raise UserError(f"{text} has no worker, or one twice", where="--round", do="name each")
         found.append((at_ms, names))
         last = at_ms
-    return Asked(before, tuple(found), max_delay_ms)
+    return Question(before, tuple(found), max_delay_ms)
 
 
 def _ms(text: str) -> int:
@@ -89,7 +95,7 @@ def _pair(text: str, where: str, do: str) -> tuple[str, tuple[str, ...]]:
     return name, tuple(filter(None, rest.split(",")))
 
 
-def play(given: Asked) -> ConnectRoundsDocument:
+def play(given: Question) -> ConnectRoundsDocument:
     """What becomes of the rounds. A worker that was not in a round comes back with nothing."""
     has = {name: _work(tasks) for name, tasks in given.before.items()}
     config = Config(work=_work([t for tasks in given.before.values() for t in tasks]))
@@ -111,7 +117,7 @@ def play(given: Asked) -> ConnectRoundsDocument:
             answer = made.answer(name)
             after = running(has[name], answer.revoked, answer.assigned)
             shown.append(
-                ToldWorker(
+                WorkerInRound(
                     worker=name,
                     reports=_tasks(has[name]),
                     assigned=_tasks(answer.assigned),
@@ -123,7 +129,7 @@ def play(given: Asked) -> ConnectRoundsDocument:
             has[name] = after
         run = {task for one in shown for task in one.runs}
         told.append(
-            ToldRound(
+            RoundOfWorkers(
                 at_ms=at_ms,
                 generation=generation,
                 leader=leader,
@@ -209,16 +215,8 @@ def story(found: ConnectRoundsDocument) -> Story:
         delay = max(w.delay_ms for w in one.workers)
         told = f"{delay:,} ms" if delay else "no delay"
         at = f"at {one.at_ms / 1000:g} s"
-        lines.append(
-            Line(
-                step,
-                "leader",
-                f"the leader plans: join again in {told}"
-                if delay
-                else "the leader plans: no delay",
-                (at,),
-            )
-        )
+        then = f"join again in {told}" if delay else told
+        lines.append(Line(step, "leader", f"the leader plans: {then}", (at,)))
         for w in one.workers:
             given, taken = (", ".join(some) or "-" for some in (w.assigned, w.revoked))
             text = f"assigned {given}, revoked {taken}, {told}"
@@ -250,7 +248,7 @@ def run(
     from groupcheck.oracles.show.json_schemas import document
     from groupcheck.oracles.show.terminal import answer
 
-    found = play(asked(workers, rounds, round(delay_ms)))
+    found = play(question_of(workers, rounds, round(delay_ms)))
     answer(lambda: document(SCHEMA, found), lambda: view(found), as_json)
     if svg is not None:
         written(svg, story_image(story(found), TITLE))

@@ -10,7 +10,7 @@ from groupcheck.oracles.show.json_schemas import Count, Positive
 
 
 @frozen(kw_only=True)
-class ToldWorker:
+class WorkerInRound:
     """One worker in one round."""
 
     worker: Annotated[str, "Its name."]
@@ -22,14 +22,14 @@ class ToldWorker:
 
 
 @frozen(kw_only=True)
-class ToldRound:
+class RoundOfWorkers:
     """One round."""
 
     at_ms: Annotated[Count, "When it is, in ms after the first one."]
     generation: Annotated[Positive, "The generation that it begins."]
     leader: Annotated[str, "The worker whose plan it is."]
     nobodys: Annotated[list[str], "Tasks that no worker runs after it."]
-    workers: Annotated[list[ToldWorker], "Who joins, in order."]
+    workers: Annotated[list[WorkerInRound], "Who joins, in order."]
 
 
 @frozen(kw_only=True)
@@ -38,4 +38,4 @@ class ConnectRoundsDocument:
 
     max_delay_ms: Annotated[Count, "scheduled.rebalance.max.delay.ms."]
     before: Annotated[dict[str, list[str]], "What each worker runs before the first round."]
-    rounds: Annotated[list[ToldRound], "The rounds, in order."]
+    rounds: Annotated[list[RoundOfWorkers], "The rounds, in order."]

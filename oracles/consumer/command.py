@@ -82,25 +82,19 @@ def run(
         refuse(others, (name,), why)
     of_members = whole or side == "member"
     if variant != "consumer" and of_members:
-        raise _only_the_coordinator(variant, "--whole" if whole else "--side")
+        raise _only_one_side(variant, "--whole" if whole else "--side")
     families, spec_of, compare = COORDINATORS[variant]
     if of_members:
         refuse(
             {"members": members}, ("members",), "the scopes of members have a number of their own"
         )
-    if diff and of_members:
-        raise UserError(
-            "two versions are compared in the rows of the coordinator alone",
-            where="--whole" if whole else "--side",
-            do="leave it out, or leave out --diff and --jars",
-        )
+    if diff:
+        _check_that_versions_are_compared(variant, "--whole" if whole else "--side", of_members)
     limits: dict[str, Any] = {
         "seed": seed,
         "max_rows": max_rows,
         "max_differences": max_differences,
     }
-    if diff and variant == LEADER_OF_RECORDS:
-        raise UserError(f"{variant} has the rows of one version", where="--diff", do="leave it out")
     if diff:
         refuse({"mutation": mutation}, ("mutation",), OF_MODEL)
         with side_by_side(diff, long_run=True) as (older, newer):
@@ -132,10 +126,26 @@ def _started(variant: str, version: str) -> Any:
     return Driver(version, long_run=True)
 
 
-def _only_the_coordinator(variant: str, where: str) -> UserError:
+def _check_that_versions_are_compared(variant: str, option: str, of_members: bool) -> None:
+    """Raises `UserError` if two versions are not compared with each other here."""
+    if of_members:
+        raise UserError(
+            "two versions are compared in the rows of the coordinator alone",
+            where=option,
+            do="leave it out, or leave out --diff and --jars",
+        )
+    if variant == LEADER_OF_RECORDS:
+        raise UserError(
+            "the leader of a share partition is compared with the model alone",
+            where="--diff",
+            do="leave out --diff and --jars",
+        )
+
+
+def _only_one_side(variant: str, where: str) -> UserError:
     """The error for a comparison of members that are not modelled."""
-    said = f"only the coordinator is compared in {variant}"
-    return UserError(said, where=where, do="leave it out")
+    who = "leader" if variant == LEADER_OF_RECORDS else "coordinator"
+    return UserError(f"only the {who} is compared in {variant}", where=where, do="leave it out")
 
 
 def _with_members(

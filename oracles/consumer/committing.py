@@ -38,7 +38,7 @@ from groupcheck.oracles.kafka.commands import (
     OffsetFetch,
     TxnOffsetCommit,
 )
-from groupcheck.oracles.kafka.memory import Memory
+from groupcheck.oracles.kafka.memory import SWEEP, Memory
 
 WRITES = frozenset(
     f"{rule.name}:{label}"
@@ -139,7 +139,7 @@ def passing(title: str) -> tuple[Command, ...]:
     """The commands of a row in which nobody asks anything; none, if the row is another one."""
     if title == retention_passes.name:
         return (Advance(ms=KEPT_MS),)
-    return (Fire(timer="expire-group-metadata"),) if title == sweep_begins.name else ()
+    return (Fire(timer=SWEEP),) if title == sweep_begins.name else ()
 
 
 def memory_of_model(offsets: Offsets | None, scope: ConsumerScope) -> Mapping[str, Any]:

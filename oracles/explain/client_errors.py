@@ -8,6 +8,7 @@ FindCoordinator and OffsetFetch are no part of that member and have no cells.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from attrs import evolve, frozen
 
@@ -139,7 +140,7 @@ def cells() -> Iterator[Cell]:
             for label in sorted(found, key=lambda one: one.endswith((":ignored", ":dropped"))):
                 passive = label.endswith((":ignored", ":dropped"))
                 when = _OTHERWISE if passive else _WHEN.get(label, _SAME)
-                yield Cell(request, code, label, when * several, found[label], source)
+                yield Cell(request, code, label, when if several else "", found[label], source)
 
 
 def _asked(request: str) -> tuple[Request, ...]:
@@ -181,11 +182,9 @@ _IF = ("if {0.when}: {0.does}", "{0.when}: {0.does}")
 def by_request() -> dict[str, list[tuple[str, str]]]:
     """Request -> (codes with the same effect, what happens), in the order of the cells."""
     out: dict[str, dict[str, list[str]]] = {}
-    for request, code in dict.fromkeys((cell.request, cell.code) for cell in cells()):
+    for (request, code), some in groupby(cells(), lambda cell: (cell.request, cell.code)):
         told = "; ".join(
-            _IF[cell.when == _OTHERWISE].format(cell) if cell.when else cell.does
-            for cell in cells()
-            if (cell.request, cell.code) == (request, code)
+            _IF[cell.when == _OTHERWISE].format(cell) if cell.when else cell.does for cell in some
         )
         out.setdefault(request, {}).setdefault(told, []).append(name_of(code))
     return {

@@ -25,7 +25,7 @@ from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.commands import Command, Reset, encoded
 from groupcheck.oracles.kafka.coverage import measuring
-from groupcheck.oracles.kafka.jvm import Broken, Jvm
+from groupcheck.oracles.kafka.jvm import OPTIONS, Broken, Jvm
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.schedule import (
     DriverSchedule,
@@ -44,7 +44,6 @@ SILENCE_S = 60.0
 END_S, END_COUNTED_S = 2.0, 60.0  # for a JVM to end by itself; JaCoCo writes its counts then
 # The first compiler only: twice as fast during the first half minute.
 QUICK = ("-XX:TieredStopAtLevel=1",)
-COMMON = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
 MAIN = "groupcheck.kafka.Main"
 ELSEWHERE = (
     "the driver is in the middle of another run: read that run to its end, close it, or use another"
@@ -85,7 +84,7 @@ class Driver:
         # The release, or the one with which the build is compared; and what messages call it.
         self.version = known(version if isinstance(version, str) else version.release)
         self.title = version if isinstance(version, str) else version.title
-        self._options = COMMON if long_run else (*QUICK, *COMMON)
+        self._options = OPTIONS if long_run else (*QUICK, *OPTIONS)
         self._silence_s, self._progress, self._command = silence_s, say, tuple(command)
         self._counts = counts
         self._jvm: Jvm | None = None

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 from groupcheck.oracles.processes import process_groups
 from groupcheck.oracles.processes.process_groups import became
@@ -18,6 +18,8 @@ from groupcheck.oracles.show import terminal
 CHUNK = 1 << 18
 REMARK_S = 10.0  # of silence
 TAIL = 2000  # characters of stderr that a report quotes
+# Of every driver's JVM: a small heap and one thread that collects, as several run side by side.
+OPTIONS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
 
 
 class Broken(Exception):
@@ -99,6 +101,29 @@ class Jvm:
                 began = time.monotonic()
         self._given += 1
         return self._lines.popleft()
+
+    def answers(self, lines: Iterable[bytes], ahead: int) -> Generator[bytes]:
+        """The answer to each line, in order; `ahead` lines are sent before the first answer is
+        read. Close it if you do not read it to its end: then it leaves no answers behind. Raises
+        `Broken` if the process ends or is silent.
+        """
+        waiting = 0
+        try:
+            for line in lines:
+                self.send(line)
+                waiting += 1
+                if waiting >= ahead:
+                    waiting -= 1
+                    yield self.receive()
+            while waiting:
+                waiting -= 1
+                yield self.receive()
+        except Broken:  # no answer will come
+            raise
+        except (Exception, GeneratorExit):
+            for _ in range(waiting):
+                self.receive()
+            raise
 
     def _write(self) -> None:
         try:

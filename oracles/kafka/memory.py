@@ -12,7 +12,8 @@ from groupcheck.oracles.kafka.values import Assignments, Offsets, Partitions, as
 
 Protocol = tuple[str, Subscribed]
 Pending = tuple[tuple[int, str, int, int, bool], ...]
-HOUSEKEEPING = frozenset({"expire-group-metadata", "group-size-counter"})
+SWEEP = "expire-group-metadata"  # the timer at which offsets expire
+HOUSEKEEPING = frozenset({SWEEP, "group-size-counter"})
 
 
 @frozen

@@ -53,11 +53,12 @@ def _signed(group: str) -> int:
     return hashed if hashed < SIGN else hashed - 2 * SIGN
 
 
-def in_words(group: str, partitions: int = PARTITIONS) -> str:
-    """`__consumer_offsets-12 keeps the group my-group, if ...`."""
+def in_words(group: str) -> str:
+    """`__consumer_offsets-12 keeps the group my-group (of 50 partitions, the default); ...`."""
     return (
-        f"{TOPIC}-{partition_for(group, partitions)} keeps the group {group} (of {partitions}"
+        f"{TOPIC}-{partition_for(group, PARTITIONS)} keeps the group {group} (of {PARTITIONS}"
         " partitions, the default); the leader of that partition is the group's coordinator"
+        " (another number: `offsets-partition --partitions N`)"
     )
 
 

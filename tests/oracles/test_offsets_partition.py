@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from click import Option
 
 from groupcheck.oracles.command_line.cli import run
+from groupcheck.oracles.command_line.cli_lookup import connect_rounds, offsets_partition
+from groupcheck.oracles.connect.played import ROUNDS, WORKERS
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.show.offsets_partition import PARTITIONS, places
 
@@ -45,4 +48,12 @@ def test_a_replay_of_one_group_says_where_it_is_kept() -> None:
     (note,) = replay(["sample:zombie"], group="g1").notes
     (place,) = places(["g1"], PARTITIONS).groups
     assert f"__consumer_offsets-{place.partition} keeps the group g1" in note
+    assert note.endswith("(another number: `offsets-partition --partitions N`)")
     assert replay(["sample:zombie"]).notes == ()
+
+
+def test_the_help_of_small_commands_shows_the_defaults_that_they_take() -> None:
+    shown = {o.name: o.show_default for o in connect_rounds.params if isinstance(o, Option)}
+    assert (shown["workers"], shown["rounds"]) == (" ".join(WORKERS), " ".join(ROUNDS))
+    (partitions,) = (o for o in offsets_partition.params if o.name == "partitions")
+    assert partitions.default == PARTITIONS

@@ -1,10 +1,10 @@
 """The feature `expiry` (with offsets): committed offsets expire, and an empty group without any is
 deleted (GroupCoordinatorShard.cleanupGroupMetadata).
 
-How much time passes is not counted: an offset was committed longer ago than offsets are kept
-(offsets.retention.minutes), or not; and so long the group has been empty, or not. KIP-211 promises
-that offsets are kept until a group has been empty for so long, or does not subscribe to their topic
-any more. The new group goes by the time of the commit alone (K32).
+Time is not counted. An offset is older than offsets.retention.minutes or not (`aged`); the group
+has been empty for that long or not (`rested`). KIP-211 promises that offsets are kept until a group
+has been empty for that long, or does not subscribe to their topic any more. The new group goes by
+the time of the commit alone (K32).
 
 Left out: retention times of single commits, deleted topics, and a sweep whose append fails.
 """
@@ -35,7 +35,7 @@ class Sweep(Errand):
 
 @rule(when=lambda offsets: offsets.stored or offsets.pending != ())
 def retention_passes(core: Core, offsets: Offsets) -> Iterator[tuple[Core, Offsets]]:
-    """As much time passes as offsets are kept, in which nobody commits."""
+    """Nobody commits for as long as offsets are kept."""
     old = evolve(
         offsets,
         aged=offsets.stored,

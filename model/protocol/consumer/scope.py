@@ -272,12 +272,12 @@ class ConsumerScope:
     def _check_offsets(self) -> None:
         for name in ("transactions", "expiry"):
             if getattr(self, name) and not self.offsets:
-                raise ScopeError(
-                    f"{name} without offsets mean nothing", where="scope", do="add offsets=True"
-                )
+                raise ScopeError(f"{name} needs offsets", where="scope", do="add offsets=True")
         if self.transactions and (self.java or self.auto_commit):
             raise ScopeError(
-                "with transactions, members are simple ones without auto_commit", where="scope"
+                "with transactions, members are simple ones without auto_commit",
+                where="scope",
+                do="leave out " + ("java" if self.java else "auto_commit"),
             )
 
     @property

@@ -34,10 +34,17 @@ from groupcheck.model.protocol.consumer.messages import (
     Tag,
     Told,
 )
-from groupcheck.model.protocol.consumer.offsets import Position
+from groupcheck.model.protocol.consumer.offsets import Position, commit_of
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.transform import extended, inserted, own, rebuilt, without
+from groupcheck.model.protocol.transform import (
+    extended,
+    inserted,
+    outcomes_changed,
+    own,
+    rebuilt,
+    without,
+)
 
 Values = dict[str, Any]
 PENDS = ("accepted", "by_partition", "nameless")
@@ -73,13 +80,13 @@ def code_of(label: str, commit: Commit, scope: ConsumerScope) -> int:
     return ILLEGAL_GENERATION if older and label in ("stale", "absent") else NOT_STORED[label]
 
 
-def waits(known: Offsets, who: Element, beyond: bool) -> Offsets:
+def with_pending(known: Offsets, who: Element, beyond: bool) -> Offsets:
     """With an offset that waits for the end of this process's transaction."""
     others = tuple(one for one in known.pending if one.who != who)
     return evolve(known, pending=(*others, Pending(who, beyond)))
 
 
-def ended(known: Offsets, who: Element, commits: bool) -> tuple[str, Offsets]:
+def without_pending(known: Offsets, who: Element, commits: bool) -> tuple[str, Offsets]:
     """After the end of a transaction: its offset is the committed one, if its record stands behind
     that. Those whose records stand before it are older than the committed one from then on.
     """
@@ -112,7 +119,7 @@ def txn_offset_commit(
     if label in PENDS and commit.fails:
         label = "failed"
     if label in PENDS:
-        offsets = waits(offsets, me, commit.beyond)
+        offsets = with_pending(offsets, me, commit.beyond)
     code = NONE if label in PENDS else code_of(label, commit, scope)
     told = Told(code, in_transaction=True)
     yield label, core, seat, evolve(link, asked=None, told=told), offsets
@@ -125,7 +132,7 @@ def write_txn_marker(
     """The marker that ends a transaction (replayEndTransactionMarker)."""
     marker = link.asked
     assert isinstance(marker, Marker)
-    label, offsets = ended(offsets, me, marker.commits)
+    label, offsets = without_pending(offsets, me, marker.commits)
     yield label, evolve(link, asked=None), offsets
 
 
@@ -135,16 +142,9 @@ def send_offsets_to_transaction(
 ) -> Iterator[tuple[Client, Link, Seat | None, Position, Offsets, Txn]]:
     """A member commits its position in its transaction, with the epoch that it knows."""
     if client.holds & offsets.bit and client.beats:
-        commit = offsets_of(client, link, seat, reading, offsets)
-        yield client, evolve(link, asked=commit), seat, reading, offsets, txn
-
-
-def offsets_of(
-    client: Client, link: Link, seat: Seat | None, reading: Position, known: Offsets
-) -> Commit:
-    """The commit of a member's position in its transaction."""
-    commit = offsets.commit_of(client, link, seat, reading, known)
-    return attrs.evolve(commit, in_transaction=True)
+        commit = commit_of(client, link, seat, reading, offsets)
+        asked = evolve(link, asked=attrs.evolve(commit, in_transaction=True))
+        yield client, asked, seat, reading, offsets, txn
 
 
 @rule("commit", "abort", when=lambda txn: txn in (Txn.SENT, Txn.LEFT))
@@ -224,6 +224,11 @@ def _processed(before: Values, label: str, after: Values, scope: Any) -> Values:
     return {**after, "txn": Txn.OPEN}
 
 
+def _begins(before: Values, label: str, after: Values) -> Values | None:
+    """A record is processed once the last transaction has ended."""
+    return after if before["txn"] == Txn.NONE else None
+
+
 def _lost(before: Values, label: str, after: Values, scope: Any) -> Values:
     """Who loses the partition aborts what it has not sent."""
     lost = before["txn"] == Txn.OPEN and after["reading"] == Position.NONE
@@ -259,20 +264,10 @@ def transactions(spec: Spec) -> Spec:
         extended(own(spec, offsets.position_is_lost), _lost, "txn"),
         extended(own(spec, client_faults.crash), _gone, "txn"),
         extended(own(spec, client_faults.close_consumer), _gone, "txn"),
-        begins_a_transaction(own(spec, offsets.process_watched_record)),
+        outcomes_changed(
+            extended(own(spec, offsets.process_watched_record), _processed, "txn"), _begins
+        ),
     ]
     slots = {"txn": array(scope.members, Txn.NONE, of=Txn)}
     spec = rebuilt(spec, changed, MEMBER_RULES, **slots)
     return without(spec, *OUTSIDE)
-
-
-def begins_a_transaction(process: Any) -> Any:
-    """A record is processed in a transaction, once the last one has ended."""
-    extension = extended(process, _processed, "txn")
-    call = extension.call
-
-    def begin(*given: Any) -> Iterator[Any]:
-        if given[-2] == Txn.NONE:
-            yield from call(*given)
-
-    return attrs.evolve(extension, call=begin)

@@ -69,8 +69,8 @@ def acknowledge_record(
     part: Partition, holder: Holder, reader: Reader, scope: SharePartitionScope
 ) -> Iterator[tuple[str, Partition, Holder, Reader]]:
     """A member acknowledges a record. That is written first. Refused (INVALID_RECORD_STATE): it has
-    not acquired the record, or no longer. Passed: the start offset is behind the record, so the
-    leader says that all is well and does nothing.
+    not acquired the record, or no longer. Passed: the start offset has passed the record, so
+    the leader does nothing and says that all is well (K33).
     """
     holder = known(holder, part)
     for number in numbers(reader.has):

@@ -15,7 +15,7 @@ from groupcheck.model.protocol.share_partition.rules import RULES, spec
 from groupcheck.model.protocol.share_partition.scope import AS_KAFKA, FAULTS, SharePartitionScope
 from groupcheck.oracles.consumer.comparing import ConsumerConformance, RowFamily, tallied
 from groupcheck.oracles.consumer.facts import unlike
-from groupcheck.oracles.consumer.families import ANY, FIRST, Family
+from groupcheck.oracles.consumer.families import ANY, FIRST, Family, with_bug
 from groupcheck.oracles.consumer.levels import breadth_first
 from groupcheck.oracles.consumer.share_partition.leaders import Leaders
 from groupcheck.oracles.consumer.share_partition.rows import (
@@ -25,6 +25,7 @@ from groupcheck.oracles.consumer.share_partition.rows import (
     of_kafka,
 )
 
+LEADER = frozenset(rule.name for rule in RULES)
 EVERY: tuple[Family, ...] = (
     Family("one record", {"members": 2, "records": 1, "max_delivery": 2}, (*FAULTS,)),
     Family("one delivery", {"members": 1, "records": 1, "max_delivery": 1}, (*FAULTS,)),
@@ -61,16 +62,9 @@ class Compared:
         return (*self.place.commands, self.row.command)
 
     @property
-    def same(self) -> Same | None:
-        """What the model does, if Kafka does the same."""
-        return None if self.differs else Same((self.row.fired,))
-
-
-@frozen
-class Same:
-    """What the model does."""
-
-    fired: tuple[str, ...]
+    def same(self) -> LeaderRow | None:
+        """The row, if Kafka does what the model does."""
+        return None if self.differs else self.row
 
 
 def families(kafka: str, members: int | None = None) -> Iterator[Family]:
@@ -79,10 +73,12 @@ def families(kafka: str, members: int | None = None) -> Iterator[Family]:
 
 
 def spec_of(family: Family, kafka: str, bug: Mutation | None = None) -> Spec:
-    """The rules at the family's scope, perhaps with a bug."""
+    """The rules at the family's scope, perhaps with a bug. Raises `UserError` for one that is not
+    the leader's.
+    """
     faults = dict.fromkeys(family.faults, ANY)
-    found = spec(SharePartitionScope(faults=faults, k33=AS_KAFKA, **family.fields))
-    return found if bug is None else bug.apply(found)
+    scope = SharePartitionScope(faults=faults, k33=AS_KAFKA, **family.fields)
+    return with_bug(spec(scope), bug, LEADER)
 
 
 def explore(rows: LeaderRows, leaders: Leaders, most: int | None = None) -> Iterator[Compared]:

@@ -5,14 +5,16 @@ command, and the state after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from groupcheck.model.engine import OutageError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
-from groupcheck.oracles.kafka.jvm import Jvm
+from groupcheck.oracles.kafka.jvm import OPTIONS, Broken, Jvm
 from groupcheck.oracles.kafka.own_build import OwnBuild
 
 # Each has been executed.
@@ -29,15 +31,13 @@ AHEAD = 200  # schedules that are sent before their answers are read
 
 
 class Leaders:
-    """The JVM of one version of Kafka. Raises `UserError` if it cannot be built or started."""
+    """The JVM of one version of Kafka. A context manager. Starts nothing before it is asked."""
 
     build: OwnBuild | None = None
 
     def __init__(self, version: str) -> None:
         self.version = self.title = version
-        path = install.classpath(version, program=LEADERS)
-        command = (*install.launcher(LEADERS), "-cp", path, "kafka.server.share.Main")
-        self._jvm = Jvm(command, SILENCE_S, LEADERS.title)
+        self._jvm: Jvm | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -48,21 +48,25 @@ class Leaders:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._jvm.close()
+        if self._jvm is not None:
+            self._jvm.close()
 
-    def run_all(self, schedules: Iterable[str]) -> Iterator[str]:
-        """The answer to each, in order; one that begins with "!" is an exception."""
-        waiting = 0
+    def _running(self) -> Jvm:
+        if self._jvm is None:
+            path = install.classpath(self.version, program=LEADERS)
+            command = (*install.launcher(LEADERS), *OPTIONS, "-cp", path, "kafka.server.share.Main")
+            self._jvm = Jvm(command, SILENCE_S, f"{LEADERS.title} of Kafka {self.version}")
+        return self._jvm
+
+    def run_all(self, schedules: Iterable[str]) -> Generator[str]:
+        """The answer to each, in order; one that begins with "!" is an exception. Raises
+        `UserError` if the JVM cannot be built or started, and `OutageError` if it dies or hangs.
+        """
+        lines = (f"{schedule}\n".encode() for schedule in schedules)
         try:
-            for schedule in schedules:
-                self._jvm.send(f"{schedule}\n".encode())
-                waiting += 1
-                if waiting >= AHEAD:
-                    waiting -= 1
-                    yield self._jvm.receive().decode()
-            while waiting:
-                waiting -= 1
-                yield self._jvm.receive().decode()
-        finally:  # whoever has heard enough leaves no answers behind
-            for _ in range(waiting):
-                self._jvm.receive()
+            with closing(self._running().answers(lines, AHEAD)) as answers:
+                for answer in answers:
+                    yield answer.decode()
+        except Broken as broken:
+            self._jvm = None  # the next call starts another
+            raise OutageError(str(broken), do="run it again") from None

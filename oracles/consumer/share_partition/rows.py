@@ -61,8 +61,8 @@ SAID: Mapping[str, str] = {
 class LeaderRow:
     """A row."""
 
-    before: State
-    fired: str
+    # The outcome of the model's leader.
+    fired: tuple[str, ...]
     command: str
     facts: Facts
     after: State
@@ -98,7 +98,7 @@ class LeaderRows:
                 command = COMMANDS[firing.name].format(m=f"m{firing.me}", n=number)
                 said = SAID.get(firing.name) or SAID[firing.name.partition(":")[0]]
                 facts = {"answer": said, **self._remembered(after)}
-                yield LeaderRow(state, firing.name, command, facts, self._alike(after))
+                yield LeaderRow((firing.name,), command, facts, self._alike(after))
 
     def _number(self, before: State, after: State, me: int | None) -> int:
         """Which record it is about."""

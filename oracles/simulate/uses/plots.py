@@ -166,8 +166,8 @@ def figures(found: Answered) -> tuple[list[str], list[list[str]]]:
 
 
 def conclusion(found: Answered) -> str:
-    """The first measure of a curve at the ends of each line, in one sentence. Where other lines
-    answer what that costs, in another, and in a third the step at which most is gained.
+    """The first measure of a curve at the ends of each line, in one sentence. If the curve has a
+    cost, a second sentence tells it at both ends, and a third the step that gains most.
     """
     first = found.curve.measures[0]
     costs = [m for m in found.curve.measures if not found.places(first, m)]
@@ -201,6 +201,7 @@ def _gained(found: Answered, measure: str, cost: str) -> str:
 
 
 def _ends(found: Answered, measure: str) -> str:
+    """A measure at both ends of each line of the curve, in one sentence."""
     curve, along = found.curve, axis_unit(found)
     words, unit_of = MEASURED[measure]
     told = []

@@ -16,7 +16,7 @@ from groupcheck.model.protocol.codes import STALE_MEMBER_EPOCH as STALE
 from groupcheck.model.protocol.consumer.commits import Offsets, Pending
 from groupcheck.model.protocol.consumer.messages import Commit
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
-from groupcheck.model.protocol.consumer.transactions import code_of, ended, waits
+from groupcheck.model.protocol.consumer.transactions import code_of, with_pending, without_pending
 from groupcheck.oracles.explain.subject import subject
 
 TRANSACTIONS = {"transactions": True, "partitions": 1}
@@ -77,17 +77,17 @@ def test_as_kafka_is_an_offset_expires_too_early_or_a_transaction_is_refused(
 
 
 def test_the_end_of_a_transaction_counts_by_the_place_of_its_offset() -> None:
-    both = waits(waits(Offsets(), A, True), B, False)
+    both = with_pending(with_pending(Offsets(), A, True), B, False)
     assert both.pending == (Pending(A, True), Pending(B, False))
-    label, first = ended(both, A, True)
+    label, first = without_pending(both, A, True)
     assert (label, first.beyond, first.pending) == ("committed", True, (Pending(B, False),))
     # The other way round, what the first one commits is older than what the second one has.
-    _, second = ended(both, B, True)
+    _, second = without_pending(both, B, True)
     assert second.pending == (Pending(A, True, newer=False),)
-    assert ended(second, A, True) == ("superseded", Offsets())
-    assert ended(both, A, False) == ("aborted", Offsets(pending=(Pending(B, False),)))
+    assert without_pending(second, A, True) == ("superseded", Offsets())
+    assert without_pending(both, A, False) == ("aborted", Offsets(pending=(Pending(B, False),)))
     # A second offset of a transaction stands where it was sent.
-    assert waits(both, A, False).pending == (Pending(B, False), Pending(A, False))
+    assert with_pending(both, A, False).pending == (Pending(B, False), Pending(A, False))
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,13 @@ def test_a_transaction_is_told_why_it_is_refused_from_4_4_on(
 
 def test_a_scope_of_transactions_that_cannot_be_is_refused_in_words() -> None:
     for fields, said in (
-        ({"transactions": True}, "transactions without offsets"),
-        ({"expiry": True}, "expiry without offsets"),
-        ({"transactions": True, "offsets": True, "java": True}, "members are simple ones"),
+        ({"transactions": True}, "transactions needs offsets"),
+        ({"expiry": True}, "expiry needs offsets"),
+        (
+            {"transactions": True, "offsets": True, "java": True},
+            r"simple ones .*\(leave out java\)",
+        ),
+        ({"transactions": True, "offsets": True, "auto_commit": True}, "leave out auto_commit"),
     ):
         with pytest.raises(ScopeError, match=said):
             ConsumerScope(**fields)

@@ -58,7 +58,7 @@ REFUSED: Mapping[str, str | Mapping[str, str]] = {
     },
     "share_partition": {
         "--live": "a walk on a live broker follows classic groups alone",
-        "--whole": "only the coordinator is compared in share_partition",
+        "--whole": "only the leader is compared in share_partition",
     },
     "connect_backoff": REPORTS,
     "connect_versions": REPORTS,

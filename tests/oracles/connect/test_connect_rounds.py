@@ -9,7 +9,7 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line.cli import run
-from groupcheck.oracles.connect.played import TITLE, asked, play, story
+from groupcheck.oracles.connect.played import TITLE, play, question_of, story
 from groupcheck.oracles.show.html import story_image
 from groupcheck.oracles.show.swimlane import draw
 
@@ -20,7 +20,7 @@ def rounds(
     *given: str, workers: tuple[str, ...] = ()
 ) -> list[tuple[str, dict[str, tuple[str, ...]]]]:
     """(delay in ms, worker -> what it runs then) of each round."""
-    found = play(asked(workers, given, DELAY_MS))
+    found = play(question_of(workers, given, DELAY_MS))
     return [
         (
             ",".join(sorted({str(w.delay_ms) for w in one.workers})),
@@ -31,7 +31,7 @@ def rounds(
 
 
 def test_the_example_reports_answers_and_delays_as_the_kip_tells_it() -> None:
-    first, second, third = play(asked((), (), DELAY_MS)).rounds
+    first, second, third = play(question_of((), (), DELAY_MS)).rounds
     assert [(w.worker, w.reports) for w in first.workers] == [("C1", ["P0", "P3"]), ("C3", ["P2"])]
     assert [(w.worker, w.reports) for w in second.workers] == [
         ("C1", ["P0", "P3"]), ("C2", []), ("C3", ["P2"])]  # fmt: skip
@@ -56,7 +56,7 @@ def test_a_new_leader_knows_of_no_delay() -> None:
 
 def test_what_a_worker_has_too_much_is_revoked_in_one_round_and_given_in_the_next() -> None:
     workers = ("A=a,b,c,d", "B=")
-    found = play(asked(workers, ("0s=A,B", "1s=A,B"), DELAY_MS)).rounds
+    found = play(question_of(workers, ("0s=A,B", "1s=A,B"), DELAY_MS)).rounds
     assert found[0].workers[0].revoked == ["a", "b"] and not found[0].workers[1].assigned
     assert found[1].workers[1].assigned == ["a", "b"]
 
@@ -77,7 +77,7 @@ def test_the_command_prints_text_and_a_document_and_draws(
 
 
 def test_the_picture_shows_that_c1_and_c3_never_stop() -> None:
-    told = story(play(asked((), (), DELAY_MS)))
+    told = story(play(question_of((), (), DELAY_MS)))
     bars = {(s.lane, s.text): (s.since, s.until) for s in told.spans if s.lane != "C2"}
     assert bars == {("C1", "P0"): (0, None), ("C1", "P3"): (0, None), ("C3", "P2"): (0, None)}
     mine = sorted((s.since, s.until) for s in told.spans if s.lane == "C2")
@@ -98,9 +98,9 @@ def test_the_picture_shows_that_c1_and_c3_never_stop() -> None:
 )
 def test_what_cannot_be_is_refused(workers: tuple[str, ...], given: tuple[str, ...]) -> None:
     with pytest.raises(UserError):
-        asked(workers, given, DELAY_MS)
+        question_of(workers, given, DELAY_MS)
 
 
 def test_the_page_shows_the_picture_of_the_example() -> None:
     page = Path(__file__).parents[3] / "docs/explanation/connect_rounds.svg"
-    assert story_image(story(play(asked((), (), DELAY_MS))), TITLE) == page.read_text("utf-8")
+    assert story_image(story(play(question_of((), (), DELAY_MS))), TITLE) == page.read_text("utf-8")

@@ -5,12 +5,15 @@ the mistakes that they show, and a late acknowledgement (K33).
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import pytest
 
+from groupcheck.model.engine import OutageError
 from groupcheck.model.mutations import mutation
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.consumer.share_partition.families import (
@@ -71,6 +74,23 @@ def told(leaders: Leaders, *commands: str) -> dict[str, Any]:
     return dict(of_kafka(answer))
 
 
+def test_a_leader_whose_jvm_is_killed_is_an_outage_and_the_next_question_starts_another() -> None:
+    with Leaders(DAY) as once:
+        answers = once.run_all(["3 1;acquire m0 0"] * 1_000)
+        first = next(answers)
+        os.kill(once._jvm._process.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        with pytest.raises(OutageError, match=r"of Kafka 4\.3\.0 was ended by SIGKILL"):
+            list(answers)
+        assert list(once.run_all(["3 1;acquire m0 0"])) == [first]
+
+
+def test_whoever_has_heard_enough_leaves_no_answers_behind(leaders: Leaders) -> None:
+    some = leaders.run_all(["3 1;acquire m0 0"] * 1_000)
+    next(some)
+    some.close()
+    assert told(leaders, "acquire m0 0", "lock 0 ok")["answer"] == "over"
+
+
 def test_a_record_that_another_member_has_accepted_is_accepted_once_more(leaders: Leaders) -> None:
     over = ("acquire m0 0", "lock 0 ok", "acquire m1 0")
     late = "acknowledge m0 0 1"
@@ -85,6 +105,10 @@ def test_the_comparison_has_a_command(capsys: pytest.CaptureFixture[str], misfit
     document = json.loads(capsys.readouterr().out)
     assert misfits(document) == []
     assert (document["verdict"], document["side"]) == ("agrees", "share_partition")
-    for options, said in (("--diff 4.2.0 4.3.1", "of one version"), ("--kafka 4.1.1", "no driver")):
+    for options, said in (
+        ("--diff 4.2.0 4.3.1", "compared with the model alone"),
+        ("--side member", "only the leader is compared"),
+        ("--kafka 4.1.1", "no driver"),
+    ):
         assert cli.run(["conform", "share_partition", *options.split()]) == 2
         assert said in capsys.readouterr().err

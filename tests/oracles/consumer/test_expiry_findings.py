@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from groupcheck.oracles.consumer.committing import KEPT_MS, RETENTION
 from groupcheck.oracles.kafka.commands import (
     Advance,
     Command,
@@ -20,17 +21,12 @@ from groupcheck.oracles.kafka.commands import (
     SyncGroup,
 )
 from groupcheck.oracles.kafka.driver import shared
+from groupcheck.oracles.kafka.memory import SWEEP
 from groupcheck.oracles.kafka.schedule import Schedule
 
 VERSIONS = ["4.3.1", *(pytest.param(v, marks=pytest.mark.night) for v in ("4.0.0", "4.4.0"))]
-HOUR_MS, KEPT_MS = 3_600_000, 60_000
-CONFIG = {
-    "offsets.retention.minutes": "1",
-    "offsets.retention.check.interval.ms": str(HOUR_MS),
-    "group.consumer.max.session.timeout.ms": str(HOUR_MS),
-    "group.consumer.session.timeout.ms": str(HOUR_MS),
-}
-SWEEP = Fire(timer="expire-group-metadata")
+HOUR_MS = 3_600_000
+SWEEPS = Fire(timer=SWEEP)
 CONSUMER: list[Command] = [
     # It has epoch 1 or, from 4.3 on, 2; the commit that is late or too early is refused.
     ConsumerGroupHeartbeat(
@@ -39,7 +35,7 @@ CONSUMER: list[Command] = [
     OffsetCommit(member="a", generation=1),
     OffsetCommit(member="a", generation=2),
     Advance(ms=KEPT_MS),
-    SWEEP,
+    SWEEPS,
     ConsumerGroupHeartbeat(member="a", epoch=-1),
 ]
 LONG: dict[str, Any] = {"session_timeout_ms": 1_800_000}
@@ -50,7 +46,7 @@ CLASSIC: list[Command] = [
     SyncGroup(member="m1", generation=1),
     OffsetCommit(member="m1", generation=1),
     Advance(ms=KEPT_MS),
-    SWEEP,
+    SWEEPS,
     LeaveGroup(member="m1"),
 ]
 
@@ -58,8 +54,8 @@ CLASSIC: list[Command] = [
 def kept(kafka: str, commands: list[Command]) -> list[bool]:
     """Before and after a sweep: is there an offset?"""
     found = []
-    for asked in (commands, [*commands, SWEEP]):
-        schedule = Schedule(tuple(asked), Reset(topics={"t": 1}, config=CONFIG))
+    for asked in (commands, [*commands, SWEEPS]):
+        schedule = Schedule(tuple(asked), Reset(topics={"t": 1}, config=RETENTION))
         memory = shared(kafka).run(schedule).steps[-1].memory
         found.append(memory is not None and bool(memory.offsets))
     return found

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from groupcheck.oracles.consumer.committing import KEPT_MS, RETENTION, SILENT_MS
 from groupcheck.oracles.kafka.commands import (
     Advance,
     Command,
@@ -18,20 +19,12 @@ from groupcheck.oracles.kafka.commands import (
     SetTopics,
 )
 from groupcheck.oracles.kafka.driver import shared
-from groupcheck.oracles.kafka.memory import ConsumerMemory
+from groupcheck.oracles.kafka.memory import SWEEP, ConsumerMemory
 from groupcheck.oracles.kafka.schedule import Schedule
 
 VERSIONS = ["4.3.1", *(pytest.param(v, marks=pytest.mark.night) for v in ("4.0.0", "4.4.0"))]
-LONG_MS = 36_000_000
-KEPT_MS = 60_000
 # Kafka's own.
 RULE_MS, REFRESH_MS = 10_000, 600_000
-CONFIG = {
-    "offsets.retention.minutes": "1",
-    "offsets.retention.check.interval.ms": str(LONG_MS),
-    "group.consumer.max.session.timeout.ms": str(LONG_MS),
-    "group.consumer.session.timeout.ms": str(LONG_MS),
-}
 
 
 def join(member: str, regex: str) -> Command:
@@ -41,7 +34,7 @@ def join(member: str, regex: str) -> Command:
         topics=(),
         regex=regex,
         owned={},
-        rebalance_timeout_ms=LONG_MS,
+        rebalance_timeout_ms=SILENT_MS,
     )
 
 
@@ -52,7 +45,7 @@ def beat(member: str, epoch: int = 0, **more: Any) -> Command:
 
 def after(kafka: str, *commands: Command) -> ConsumerMemory:
     topics = {"t": 1, "u": 1}
-    found = shared(kafka).run(Schedule(commands, Reset(topics=topics, config=CONFIG)))
+    found = shared(kafka).run(Schedule(commands, Reset(topics=topics, config=RETENTION)))
     assert not found.refused
     memory = found.steps[-1].memory
     assert isinstance(memory, ConsumerMemory)
@@ -117,7 +110,7 @@ def test_a_pattern_that_is_not_resolved_keeps_no_offset(kafka: str) -> None:
         Advance(ms=KEPT_MS),
         join("a", "t.*"),
     )
-    sweep = Fire(timer="expire-group-metadata")
+    sweep = Fire(timer=SWEEP)
     assert after(kafka, *old, sweep).offsets == (("t", 0, 5),)
     replaced = (Advance(ms=RULE_MS + 1), join("c", "u.*"), beat("a", -1), join("b", "t.*"))
     waits = after(kafka, *old, *replaced)

@@ -34,7 +34,7 @@ from groupcheck.oracles.kafka.commands import (
     Unload,
 )
 from groupcheck.oracles.kafka.driver import Driver, shared
-from groupcheck.oracles.kafka.memory import ClassicMemory, NoGroup
+from groupcheck.oracles.kafka.memory import SWEEP, ClassicMemory, NoGroup
 from groupcheck.oracles.kafka.records import GroupRecord, MarkerRecord, OffsetRecord, Record
 from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step
 
@@ -92,7 +92,7 @@ class Draw:
             case 7:
                 yield from self.random.choice(
                     (
-                        [Fire(timer="expire-group-metadata", later_ms=RETENTION_MS)],
+                        [Fire(timer=SWEEP, later_ms=RETENTION_MS)],
                         [FailOver()],
                         [Unload(), Load()],
                     )
@@ -219,7 +219,7 @@ def alone(group: str, commands: list[Command]) -> tuple[list[Command], dict[str,
         elif isinstance(command, EndTxn | Unload | Load | FailOver):
             mine.append(command)
         elif isinstance(command, Fire):
-            if command.timer in ("expire-group-metadata", f"join-{group}"):
+            if command.timer in (SWEEP, f"join-{group}"):
                 mine.append(command)
         elif getattr(command, "group", group) == group:
             mine.append(renamed(command, names))

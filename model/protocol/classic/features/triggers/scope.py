@@ -198,16 +198,20 @@ class TriggersScope(Scope):
         """The topics of these partitions."""
         return sum(topic.bit for topic in self.layout if partitions & topic.whole)
 
+    def _told(self, member: int) -> str:
+        """What `subscriptions` says of a member; empty if it is left out."""
+        return self.subscriptions.split("|")[member] if self.subscriptions else ""
+
     def prefix(self, member: int) -> str | None:
         """How the names of topics begin that a member's pattern matches; None if it has none."""
-        told = self.subscriptions.split("|")[member] if self.subscriptions else ""
+        told = self._told(member)
         return told.removesuffix(PATTERN) if told.endswith(PATTERN) else None
 
     def subscribed(self, member: int) -> tuple[int, int]:
         """The topics of a member's first subscription, and those that its pattern matches, if it
         has one (see `Subscription`).
         """
-        told = self.subscriptions.split("|")[member] if self.subscriptions else ""
+        told = self._told(member)
         if (begins := self.prefix(member)) is not None:
             return 0, sum(t.bit for t in self.layout if t.name.startswith(begins))
         wanted = set(told.split(",")) if told else {topic.name for topic in self.layout}
