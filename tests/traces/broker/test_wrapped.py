@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.traces.reading import Piece
 
 ID = "c-7f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d"
 BEGINS = (
@@ -55,6 +57,26 @@ def test_a_record_behind_a_cut_line_is_no_rest_of_it(tmp_path: Path) -> None:
     assert all(
         r.cause.value != "session_expired" for g in found[0].groups for r in g.timeline.rounds
     )
+
+
+def test_a_log_is_read_once_more_however_many_lines_are_strange(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, counts, opens = 0, [], Piece.opened
+
+    def counted(piece: Piece) -> BinaryIO:
+        nonlocal opened
+        opened += 1
+        return opens(piece)
+
+    monkeypatch.setattr(Piece, "opened", counted)
+    for lines in (1, 40):
+        opened = 0
+        strange = "INFO [GroupCoordinator 1]: Something that no version says\n" * lines
+        found = read(strange + BEGINS.replace("c-7f1c", "c-7f1\nc") + "\n", tmp_path)
+        assert found[0].strange == lines and found[0].groups[0].timeline.rounds[0].causers == (ID,)
+        counts.append(opened)
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize("mask", ["***", "<redacted>", "[REDACTED]"])
