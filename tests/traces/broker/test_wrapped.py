@@ -8,6 +8,7 @@ from typing import BinaryIO
 import pytest
 
 from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.traces.clients.who import shown_name
 from groupcheck.traces.reading import Piece
 
 ID = "c-7f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d"
@@ -79,7 +80,7 @@ def test_a_log_is_read_once_more_however_many_lines_are_strange(
     assert counts[0] == counts[1]
 
 
-@pytest.mark.parametrize("mask", ["***", "<redacted>", "[REDACTED]"])
+@pytest.mark.parametrize("mask", ["***", "<redacted>", "[REDACTED]", "xxxx-xxx-xx"])
 def test_masks_are_nobodys_names(mask: str, tmp_path: Path) -> None:
     lines = (
         BEGINS.replace("group g ", f"group {mask} ").replace(ID, mask),
@@ -95,3 +96,11 @@ def test_masks_are_nobodys_names(mask: str, tmp_path: Path) -> None:
     found = read(BEGINS.replace(ID, mask) + "\n", tmp_path)
     (round,) = found[0].groups[0].timeline.rounds
     assert (round.cause.value, round.causers) == ("session_expired", ())
+
+
+@pytest.mark.parametrize("name", ["hidden", "removed", "Masked"])
+def test_a_word_without_brackets_is_a_name(name: str, tmp_path: Path) -> None:
+    lines = BEGINS.replace("group g ", f"group {name} "), FAILED.format(id=ID, group=name)
+    (group,) = read("\n".join(lines) + "\n", tmp_path)[0].groups
+    assert group.group == name
+    assert shown_name(name) == name
