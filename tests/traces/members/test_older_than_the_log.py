@@ -82,3 +82,16 @@ def test_a_member_that_is_told_of_a_rebalance_did_not_begin_it() -> None:
         ("Broker: Unknown member", RebalanceCause.MEMBER_REJOIN),
     ):
         assert causes(*(s.replace("{error}", error) for s in text))[-1] == cause
+
+
+def test_who_leaves_before_its_first_join_is_answered_was_no_member() -> None:
+    starts, asks = line(0, "c", "Subscribed to topic(s): t"), line(1, "c", "(Re-)joining group")
+    given = f"Request joining group due to: need to re-join with the given member-id: {IDS[0]}"
+    story = told(starts, asks, line(2, "c", given), *leaves(9, "c", IDS[0]))
+    assert not story.timeline.counts["left"]
+    # Older versions print no id when they join.
+    old = line(2, "c", "Successfully joined group with generation 5")
+    story = told(starts, asks, old, *leaves(9, "c", IDS[0]))
+    assert story.timeline.counts["left"] == 1 and not story.timeline.counts["joined"]
+    ((_, sentence),) = member_sentences(story)
+    assert sentence.startswith(f"was in the group as {IDS[0]}; generation 5; left")
