@@ -131,7 +131,7 @@ def _not_replayed(source: Source, format: str | None) -> FileReport:
         " Kafka's tools; give the client's log with its library's loggers, or the broker's"
         " server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
     )
-    if format in formats.CLIENTS:
+    if format is not None:
         reason = f"no line is of the format {format}, which --format names"
     elif names and notes.lines:
         reason = (

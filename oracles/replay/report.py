@@ -30,11 +30,10 @@ from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
 from groupcheck.traces.causes.scan_log import scan_log
 from groupcheck.traces.dumps.dump_log import MARKS as DUMPS
-from groupcheck.traces.event_lines.event_log import NEEDLES as EVENTS
+from groupcheck.traces.event_lines.event_log import NEEDLES as EVENT_MARKS
 from groupcheck.traces.event_lines.event_log import hear_events
 from groupcheck.traces.findings.report import UNREADABLE, FileReport, unreadable
-from groupcheck.traces.formats import CLIENTS, GROUP_TABLES, UNKNOWN_FORMAT
-from groupcheck.traces.formats import EVENTS as EVENT_LINES
+from groupcheck.traces.formats import CLIENTS, EVENTS, GROUP_TABLES, UNKNOWN_FORMAT
 from groupcheck.traces.group_tables.table_log import watch
 from groupcheck.traces.phrases import plural
 from groupcheck.traces.reading import Source, TraceError
@@ -196,22 +195,23 @@ def reports_of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iter
     """The reports of one log: of each kind of broker lines that it has, and of its clients. What
     its lines say is added to `evidence`.
     """
-    group, other = asked.group, REQUESTS + DUMPS + EVENTS
+    group, other = asked.group, REQUESTS + DUMPS + EVENT_MARKS
     read: list[FileReport | None] = []
-    if asked.format not in (EVENT_LINES, GROUP_TABLES):
+    if asked.format not in (EVENTS, GROUP_TABLES):
         read.append(scan_log(source, evidence, group, other))
-    if asked.format not in CLIENTS or asked.format == EVENT_LINES:
+    if asked.format in (None, EVENTS):
         read.append(hear_events(source, evidence, group))
-    if asked.format not in CLIENTS or asked.format == GROUP_TABLES:
+    if asked.format in (None, GROUP_TABLES):
         read.append(watch(source, evidence, group))
     told = evolve(asked, seen=evidence.coordinator_claims.listener(source.name))
-    others = [r for r in read if r is not None]
-    brokers = () if others and asked.format in CLIENTS else replay_log(source, told)
+    # Where a broker's format is named, lines of clients only add to what is known of its groups.
+    shown = asked.format is None or asked.format in CLIENTS
+    others = [r for r in read if r is not None and shown]
+    brokers = () if others and asked.format is not None else replay_log(source, told)
     for r in brokers:
         if r.format != UNKNOWN_FORMAT or not others:
             yield evolve(r, quotes=source.texts(_quoted(r)))
-    if asked.format is None or asked.format in CLIENTS:
-        yield from others
+    yield from others
 
 
 def _quoted(report: FileReport) -> Set[int]:

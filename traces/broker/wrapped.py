@@ -5,10 +5,11 @@ neither is a sentence of its own, and a mask is nobody's name.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import define, evolve
+from attrs import Factory, define, evolve
 
 from groupcheck.traces.lines.marks import is_mask
 from groupcheck.traces.lines.timestamps import parse_time
@@ -29,7 +30,9 @@ class Wrapped:
 
     source: Source
     _lines: Iterator[tuple[int, str]] | None = None
-    _held: tuple[int, str] = (0, "")
+    # The lines that were read last. The rest of the next line may begin with one of them.
+    _kept: deque[tuple[int, str]] = Factory(lambda: deque(maxlen=MOST_PARTS))
+    _last: int = 0
 
     def wholes(self, number: int, line: str) -> Iterator[str]:
         """The line joined with those behind it that may be its rest, each way it may be."""
@@ -42,15 +45,15 @@ class Wrapped:
             yield from so_far
 
     def _at(self, number: int) -> str:
-        if self._lines is None or number < self._held[0]:
+        if self._lines is None:
             self._lines = self.source.lines(Notes())
-        while self._held[0] != number:
+        while self._last < number:
             found = next(self._lines, None)
             if found is None:
-                self._held = (number, "")
                 return ""
-            self._held = found
-        return self._held[1]
+            self._last = found[0]
+            self._kept.append(found)
+        return next((text for n, text in self._kept if n == number), "")
 
 
 def tells(fields: Mapping[str, Any]) -> bool:

@@ -241,20 +241,25 @@ def _health(
     return "calm" if healthy else "unknown"
 
 
+def _stays(lost: Sequence[Statement], back: Iterable[Statement]) -> bool:
+    """Does no line behind the last loss show the way back?"""
+    return bool(lost) and not any(is_after(lost[-1], said) for said in back)
+
+
 def _left_open(evidence: GroupEvidence, settled: Set[str]) -> bool:
     """Did a member lose its coordinator or its connection, and no line shows it at work again? Then
     a cause that does no harm does not make it calm.
     """
     lost = [s for s in evidence.all(*_LOSSES) if s.kind not in settled]
     back = evidence.all("coordinator_found", *AT_WORK) if lost else []
-    return bool(lost) and not any(is_after(lost[-1], said) for said in back)
+    return _stays(lost, back)
 
 
 def _without_coordinator(evidence: GroupEvidence) -> bool:
     """Did somebody call the coordinator dead, and no line shows one again?"""
     lost = [s for s in evidence.all("coordinator_lost") if "dead" in s.text]
     back = evidence.all("coordinator_found", "closed", "left", *AT_WORK) if lost else []
-    return bool(lost) and not any(is_after(lost[-1], said) for said in back)
+    return _stays(lost, back)
 
 
 def _troubling(found: FoundCause) -> bool:

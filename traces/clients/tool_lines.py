@@ -6,15 +6,6 @@ from __future__ import annotations
 
 import re
 
-from groupcheck.traces.formats import GROUP_TABLES
-
-TOOL = GROUP_TABLES
-NEEDLES = (
-    b"onsumer groups (", b"onsumer groups were ", b"onsumer groups failed", b"could not be deleted",
-    b"Delete for group ", b"can only be reset", b"for deleting offsets", b"Deleting offsets of a",
-    b"reset plan for", b"is a streams group", b"Error: ", b"PARTITION ",
-)  # fmt: skip
-"""A log that holds none of these has no such line, and no table of a change."""
 _FAILED = re.compile(
     r"Error: (?:Deletion of some consumer groups failed|Encounter(?:ed)? some (?:unknown error"
     r"|partition.level error)|Access to '.{1,249}' is not authorized|'.{1,249}' (?:is not valid"

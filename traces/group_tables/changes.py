@@ -24,6 +24,14 @@ NAMED = 5
 MARKS = ("onsumer groups ", "Group '", "for group '", "for deleting offsets", "Error: ",
          "can only be reset", "onsumer group '", "No reset plan", "No action will")  # fmt: skip
 """A line without any of these says nothing of a change."""
+NEEDLES = (
+    b"onsumer groups (", b"onsumer groups were ", b"onsumer groups failed", b"could not be deleted",
+    b"Delete for group ", b"can only be reset", b"for deleting offsets", b"Deleting offsets of a",
+    b"reset plan for", b"is a streams group", b"Error: ", b"PARTITION ",
+)  # fmt: skip
+"""A log without any of these has no line and no table of a change: fewer logs have these than have
+one of `MARKS`, so fewer are read for nothing.
+"""
 DRY_RUN = re.compile(r"No action will be performed as the --execute option is missing")
 _DELETED = re.compile(
     r"Deletion of requested consumer groups \((?P<all>'.{0,20000}')\) was successful"

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.frames import plain
-from groupcheck.traces.clients.tool_lines import NEEDLES as CHANGES
 from groupcheck.traces.group_tables.changes import DRY_RUN, Said, refused_in, said_in
 from groupcheck.traces.group_tables.changes import MARKS as OF_CHANGES
+from groupcheck.traces.group_tables.changes import NEEDLES as CHANGES
 from groupcheck.traces.group_tables.json_tables import JsonTables
 from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, TableRow, head_at, headless
 from groupcheck.traces.lines.timestamps import Clock, parse_time

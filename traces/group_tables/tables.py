@@ -222,14 +222,12 @@ def _shape(fields: tuple[str, ...]) -> re.Pattern[str]:
         if name == "strategy":  # empty for a group without members
             out += rf"(?:\s+{group}(?=\s+\S))?"
             continue
-        if name == "assignment" and k + 1 == len(fields) and "count" in fields:
-            out += rf"(?:\s+{group})?"  # a member without partitions, as people trim their lines
-            continue
         if name in ("member", "host", "client", "upgraded") and "end" in fields:
             out += r"(?:\s+" + group if k else group
             closing += 1 if k else 0
         elif k + 1 == len(fields) and name in ("assignment", "target") and "count" in fields:
-            out += rf"(?:\s+{group})?"  # nothing stands there for a member without partitions
+            # Nothing stands there for a member without partitions, or people trim their lines.
+            out += rf"(?:\s+{group})?"
         else:
             out += (r"\s+" if k else "") + group
     more = "" if fields[-1] in ("client", "assignment", "target", "members") else r"(?:\s.*)?"

@@ -29,19 +29,15 @@ _TYPOGRAPHIC = str.maketrans(
 )
 
 
-_MASK = re.compile(
-    r"\*+|x{3,}-(?:x+-?)+|[<\[({]?(?:redacted|masked|hidden|removed|anonymi[sz]ed)[>\])}]?", re.I
-)
+_WORD = r"[<\[({](?:redacted|masked|hidden|removed|anonymi[sz]ed)[>\])}]"
+"""Only in brackets: a group or a client may be called `hidden`."""
+_MASK = re.compile(rf"\*+|x{{3,}}-(?:x+-?)+|{_WORD}", re.I)
+_HAS_MASK = re.compile(rf"\*{{3}}|\bx{{3,}}-x|{_WORD}", re.I)
 
 
 def is_mask(name: str) -> bool:
     """Does it stand for any name that somebody did not want to show?"""
     return _MASK.fullmatch(name) is not None
-
-
-_HAS_MASK = re.compile(
-    r"\*{3}|[<\[({](?:redacted|masked|hidden|removed|anonymi[sz]ed)[>\])}]", re.I
-)
 
 
 def has_mask(line: str) -> bool:

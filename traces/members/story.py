@@ -168,9 +168,10 @@ class MemberStory:
         kind, step = said.kind, said.fields.get("step")
         if not (self.member or self.modern):
             self._present = kind not in _OUT and (self._present or _is_of_member(said))
-        if kind in _LEAVES and said.member and not (self.member or self.modern):
-            self.member = self.earlier = said.member  # its join stands before the log
-            self.joined.setdefault(said.member, at)
+        # The coordinator gave it the id. That counts though its log shows how it started: older
+        # versions print no id when they join.
+        if kind in _LEAVES and not (self.modern or self._waits_for_first()):
+            self._was_in(said.member, at)
         if self.open is not None and (is_answer(said, _JOIN) or _answers_a_join(said)):
             self.open.answered = True
         if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
@@ -377,6 +378,19 @@ class MemberStory:
             if len(last.ids) > (last.size or 0) and said.kind == "leading":
                 last.size = len(last.ids)
 
+    def _waits_for_first(self) -> bool:
+        """Does its log show how it started, and that no JoinGroup was answered but with an id
+        (KIP-394)?
+        """
+        joined = any(r.joined is not None or r.synced is not None for r in self.rounds)
+        return self._fresh and bool(self.rounds) and not joined
+
+    def _was_in(self, id: str, at: Moment) -> None:
+        """A member that leaves had joined, before the log if no line of it says so."""
+        if id and not self.member:
+            self.member = self.earlier = id
+            self.joined.setdefault(id, at)
+
     def _goes(self, said: Statement, at: Moment) -> None:
         open = self.open
         if open is not None and open.generation is None:
@@ -384,11 +398,9 @@ class MemberStory:
         left = said.kind == "left" or self.library not in _TELL_LEAVING
         if self.gone and left and self.member in self.ends:
             self.ends[self.member] = evolve(self.ends[self.member], how="left")
-        id = said.member or self._named
-        unseen = said.kind == "left" and bool(id) and not (self.joined or self._fresh)
-        if unseen:  # its join is older than the log
-            self.earlier = self.member = id
-            self.joined[id] = at
+        # A client of KIP-848 makes its id itself: one that has just started may not have joined.
+        if said.kind == "left" and not self._fresh:
+            self._was_in(said.member or self._named, at)
         if not self.gone and (self._generation is not None or self.rounds or self.earlier):
             self.gone = True
             reason = str(said.fields.get("reason") or "")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.traces.clients.who import shown_name
+from groupcheck.traces.reading import Piece
 
 ID = "c-7f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d"
 BEGINS = (
@@ -57,7 +60,27 @@ def test_a_record_behind_a_cut_line_is_no_rest_of_it(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("mask", ["***", "<redacted>", "[REDACTED]"])
+def test_a_log_is_read_once_more_however_many_lines_are_strange(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, counts, opens = 0, [], Piece.opened
+
+    def counted(piece: Piece) -> BinaryIO:
+        nonlocal opened
+        opened += 1
+        return opens(piece)
+
+    monkeypatch.setattr(Piece, "opened", counted)
+    for lines in (1, 40):
+        opened = 0
+        strange = "INFO [GroupCoordinator 1]: Something that no version says\n" * lines
+        found = read(strange + BEGINS.replace("c-7f1c", "c-7f1\nc") + "\n", tmp_path)
+        assert found[0].strange == lines and found[0].groups[0].timeline.rounds[0].causers == (ID,)
+        counts.append(opened)
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("mask", ["***", "<redacted>", "[REDACTED]", "xxxx-xxx-xx"])
 def test_masks_are_nobodys_names(mask: str, tmp_path: Path) -> None:
     lines = (
         BEGINS.replace("group g ", f"group {mask} ").replace(ID, mask),
@@ -73,3 +96,11 @@ def test_masks_are_nobodys_names(mask: str, tmp_path: Path) -> None:
     found = read(BEGINS.replace(ID, mask) + "\n", tmp_path)
     (round,) = found[0].groups[0].timeline.rounds
     assert (round.cause.value, round.causers) == ("session_expired", ())
+
+
+@pytest.mark.parametrize("name", ["hidden", "removed", "Masked"])
+def test_a_word_without_brackets_is_a_name(name: str, tmp_path: Path) -> None:
+    lines = BEGINS.replace("group g ", f"group {name} "), FAILED.format(id=ID, group=name)
+    (group,) = read("\n".join(lines) + "\n", tmp_path)[0].groups
+    assert group.group == name
+    assert shown_name(name) == name

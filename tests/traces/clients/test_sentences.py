@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.sentences import all_sentences, kinds, shipped_sentences
+from groupcheck.traces.facts.steps import steps
 
 EXPIRED = (
     "[Consumer clientId=c-1, groupId=orders] Member c-1-uuid sending LeaveGroup request to"
@@ -37,6 +40,12 @@ def test_two_sentences_of_one_line_are_both_found() -> None:
 
 def test_every_kind_has_a_meaning() -> None:
     assert {s.kind for s in shipped_sentences()} <= {*kinds()}
+
+
+def test_no_sentence_and_no_step_stands_twice() -> None:
+    sentences = Counter(repr(sentence) for sentence in shipped_sentences())
+    told = Counter(repr(step) for step in steps())
+    assert {text for text, count in (sentences + told).items() if count > 1} == set()
 
 
 def test_every_sentence_is_found_in_its_own_text() -> None:

@@ -149,6 +149,22 @@ def test_a_table_among_lines_of_a_client_is_read_alone_where_its_format_is_named
     assert [a.group for a in answered(text, tmp_path, "consumer-groups").answers] == ["orders"]
 
 
+@pytest.mark.parametrize("name", ["broker", "broker-scala", "request-log", "offsets-dump"])
+def test_tables_and_events_are_left_out_where_another_format_is_named(
+    name: str, tmp_path: Path
+) -> None:
+    event = '{"schema": "groupcheck.event/1", "event": "fatal", "group": "e", "client": "c"}'
+    text = f"{event}\n{tool.MEMBERS['2.4']}"
+    assert [a.group for a in answered(text, tmp_path).answers] == ["e", "orders"]
+    assert [a.group for a in answered(text, tmp_path, name).answers] == []
+
+
+def test_a_log_without_a_line_of_the_named_format_says_so(tmp_path: Path) -> None:
+    expired = "[Consumer clientId=c, groupId=g] consumer poll timeout has expired."
+    (nothing,) = answered(expired, tmp_path, "broker-scala")
+    assert nothing.format == "unknown" and "broker-scala" in nothing.reason
+
+
 def test_the_lines_of_the_command_are_not_a_clients() -> None:
     for texts in (tool.DELETE_SOME, tool.RESET_SOME, tool.ERRORS):
         for text in texts.values():

@@ -1,71 +1,52 @@
-"""A log that begins in the middle: what happened before its first line is not zero."""
+"""A log that begins in the middle: what happened before its first line is not zero, and what lasts
+behind its last line has not ended.
+"""
 
 from __future__ import annotations
 
-from groupcheck.oracles.replay.stories import member_sentences
-from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.clients.client_log import ClientLog
-from groupcheck.traces.members.group_story import GroupStory
+from member_lines import IDS, causes, joined, line, told
+
+from groupcheck.oracles.replay.stories import member_sentences, owned_rows
 from groupcheck.traces.story.events import RebalanceCause
 
-IDS = tuple(f"c-{n}f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d" for n in range(3))
 
-
-def line(at: int, who: str, text: str) -> str:
-    return f"[2024-05-01 10:00:{at:02},000] INFO [Consumer clientId={who}, groupId=g] {text}"
-
-
-def joined(at: int, who: str, n: int, id: str) -> str:
-    generation = f"Generation{{generationId={n}, memberId='{id}', protocol='range'}}"
-    return line(at, who, f"Successfully joined group with generation {generation}")
-
-
-def leaves(at: int, who: str, id: str) -> list[str]:
+def leaves(at: int, id: str) -> list[str]:
     why = "consumer poll timeout has expired"
     sends = f"Member {id} sending LeaveGroup request to coordinator b:9092 (id: 7 rack: null)"
     resets = "Request joining group due to: consumer pro-actively leaving the group"
-    return [line(at, who, f"{sends} due to {why}."), line(at, who, resets)]
-
-
-def told(*lines: str) -> GroupStory:
-    evidence = Evidence()
-    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    (group,) = evidence.by_group()
-    return group.story
-
-
-def causes(*lines: str) -> list[RebalanceCause]:
-    return [r.cause for r in told(*lines).timeline.rounds]
+    return [line(at, f"{sends} due to {why}."), line(at, resets)]
 
 
 def test_a_leave_counts_though_the_join_was_before_the_log() -> None:
-    others = [line(3, "d", "(Re-)joining group"), joined(4, "d", 7, IDS[1])]
-    story = told(*leaves(1, "c", IDS[0]), *others)
+    others = [line(3, "(Re-)joining group", "d"), joined(4, 7, IDS[1], "d")]
+    story = told(*leaves(1, IDS[0]), *others)
     assert story.timeline.counts["left"] == 1 and story.timeline.counts["joined"] == 1
     (round,) = story.timeline.rounds
     assert (round.cause, round.causers) == (RebalanceCause.LEAVE, (IDS[0],))
     ((_, sentence), _) = member_sentences(story)
     assert sentence.startswith(f"was in the group as {IDS[0]}")
     # It asks to join again and has no new id yet: that does not undo the leave.
-    story = told(*leaves(1, "c", IDS[0]), *others, line(9, "c", "(Re-)joining group"))
+    story = told(*leaves(1, IDS[0]), *others, line(9, "(Re-)joining group"))
     assert story.timeline.counts["left"] == 1
     # A consumer that never was a member resets its generation when it is closed, too.
-    assert not told(*leaves(1, "c", IDS[0])[1:], *others).timeline.counts["left"]
+    assert not told(*leaves(1, IDS[0])[1:], *others).timeline.counts["left"]
     # A leave minutes before began a rebalance that these lines do not show.
     late = [s.replace("10:00", "10:09") for s in others]
-    assert causes(*leaves(1, "c", IDS[0]), *late) == [RebalanceCause.NOT_TOLD]
+    assert causes(*leaves(1, IDS[0]), *late) == [RebalanceCause.NOT_TOLD]
+    long_ago = [line(40, "(Re-)joining group", "d"), joined(41, 8, IDS[1], "d")]
+    assert causes(*leaves(1, IDS[0]), *long_ago) == [RebalanceCause.NOT_TOLD]
 
 
 def test_the_first_rebalance_has_the_reason_that_its_member_says() -> None:
-    joins = line(3, "c", "(Re-)joining group"), joined(4, "c", 7, IDS[0])
+    joins = line(3, "(Re-)joining group"), joined(4, 7, IDS[0])
     changed = "cached metadata has changed from (version4: {}) at the beginning of the rebalance"
-    asks = line(2, "c", f"Request joining group due to: {changed} to (version5: {{}})")
+    asks = line(2, f"Request joining group due to: {changed} to (version5: {{}})")
     assert causes(asks, *joins) == [RebalanceCause.METADATA_CHANGE]
     assert causes(*joins) == [RebalanceCause.NOT_TOLD]
-    rebalances = line(2, "c", "Request joining group due to: group is already rebalancing")
+    rebalances = line(2, "Request joining group due to: group is already rebalancing")
     assert causes(rebalances, *joins) == [RebalanceCause.NOT_TOLD]
     # A log that shows the start of its consumer begins with its first join.
-    starts = line(1, "c", "Subscribed to topic(s): t")
+    starts = line(1, "Subscribed to topic(s): t")
     assert causes(starts, *joins) == [RebalanceCause.JOIN]
 
 
@@ -82,3 +63,29 @@ def test_a_member_that_is_told_of_a_rebalance_did_not_begin_it() -> None:
         ("Broker: Unknown member", RebalanceCause.MEMBER_REJOIN),
     ):
         assert causes(*(s.replace("{error}", error) for s in text))[-1] == cause
+    refused = "SyncGroup failed: The group began another rebalance. Need to re-join the group."
+    asks = line(1, "(Re-)joining group"), line(5, "(Re-)joining group")
+    java = causes(asks[0], joined(2, 7, IDS[0]), line(4, refused), asks[1])
+    assert java == [RebalanceCause.NOT_TOLD] * 2
+
+
+def test_what_is_owned_when_the_log_ends_is_not_said_to_have_ended() -> None:
+    given, last = line(4, "Adding newly assigned partitions: t-0"), line(9, "(Re-)joining group")
+    gives = line(6, "Revoke previously assigned partitions t-0")
+    (row,) = owned_rows(told(joined(3, 7, IDS[0]), given, last))
+    assert row[3:5] == ("10:00:04.000", "end of log")
+    (row,) = owned_rows(told(joined(3, 7, IDS[0]), given, gives, last))
+    assert row[3:5] == ("10:00:04.000", "10:00:06.000")
+
+
+def test_who_leaves_before_its_first_join_is_answered_was_no_member() -> None:
+    starts, asks = line(0, "Subscribed to topic(s): t"), line(1, "(Re-)joining group")
+    given = f"Request joining group due to: need to re-join with the given member-id: {IDS[0]}"
+    story = told(starts, asks, line(2, given), *leaves(9, IDS[0]))
+    assert not story.timeline.counts["left"]
+    # Older versions print no id when they join.
+    old = line(2, "Successfully joined group with generation 5")
+    story = told(starts, asks, old, *leaves(9, IDS[0]))
+    assert story.timeline.counts["left"] == 1 and not story.timeline.counts["joined"]
+    ((_, sentence),) = member_sentences(story)
+    assert sentence.startswith(f"was in the group as {IDS[0]}; generation 5; left")

@@ -4,61 +4,50 @@ member that came back.
 
 from __future__ import annotations
 
+from member_lines import IDS, heard, joined, line, told
+
 from groupcheck.oracles.replay.answers import Answer, answers
 from groupcheck.oracles.replay.lives import followed_sentence
 from groupcheck.oracles.replay.stories import member_sentences
-from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.members.group_story import GroupStory
 
-IDS = tuple(f"c-{n}f1c0a4e-6a4b-4a6e-9d39-8a3b7a1b2c3d" for n in range(3))
-LINE = "[2024-05-01 10:00:{at:02},000] INFO [Consumer clientId=c, groupId=g] {text}"
 
-
-def joined(at: int, n: int, id: str) -> str:
-    generation = f"Generation{{generationId={n}, memberId='{id}', protocol='range'}}"
-    return LINE.format(at=at, text=f"Successfully joined group with generation {generation}")
-
-
-def told(*lines: str) -> tuple[GroupStory, str]:
-    evidence = Evidence()
-    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    (group,) = evidence.by_group()
-    ((_, sentence),) = member_sentences(group.story)
-    return group.story, sentence
+def only(*lines: str) -> tuple[GroupStory, str]:
+    """The story of a group of one member, and what is said of it."""
+    story = told(*lines)
+    ((_, sentence),) = member_sentences(story)
+    return story, sentence
 
 
 def test_two_ids_in_one_generation_are_two_members() -> None:
-    story, sentence = told(joined(1, 7, IDS[0]), joined(2, 7, IDS[1]))
+    story, sentence = only(joined(1, 7, IDS[0]), joined(2, 7, IDS[1]))
     assert f"several members write under this name ({IDS[0]}, {IDS[1]})" in sentence
     assert "came back" not in sentence and not story.timeline.counts["gone"]
     # An id that is lost is followed by another one in a later generation.
-    story, sentence = told(joined(1, 7, IDS[0]), joined(2, 9, IDS[1]))
+    story, sentence = only(joined(1, 7, IDS[0]), joined(2, 9, IDS[1]))
     assert "came back under 1 more id" in sentence and story.timeline.counts["gone"] == 1
 
 
 def test_excerpts_whose_times_go_back_own_nothing_as_one() -> None:
-    given = LINE.format(at=2, text="Adding newly assigned partitions: t-0")
-    later = LINE.format(at=30, text="Revoke previously assigned partitions t-0")
+    given = line(2, "Adding newly assigned partitions: t-0")
+    later = line(30, "Revoke previously assigned partitions t-0")
     first, again = joined(1, 7, IDS[0]), joined(1, 7, IDS[0])
-    story, sentence = told(first, given, later, again)
+    story, sentence = only(first, given, later, again)
     assert story.members[0].owned() == [] and "its lines go back in time" in sentence
-    story, sentence = told(first, given, later)
+    story, sentence = only(first, given, later)
     assert len(story.members[0].owned()) == 1 and "go back" not in sentence
 
 
 def test_a_line_about_an_earlier_generation_tells_nothing_of_the_last_one() -> None:
     shares = ", ".join(f"{id}=Assignment(partitions=[t-{k}])" for k, id in enumerate(IDS))
     leads = f"Finished assignment for group at generation 7: {{{shares}}}"
-    story, _ = told(joined(1, 7, IDS[0]), joined(20, 8, IDS[0]), LINE.format(at=2, text=leads))
+    story, _ = only(joined(1, 7, IDS[0]), joined(20, 8, IDS[0]), line(2, leads))
     assert [r.size for r in story.timeline.rounds] == [3, None]
 
 
 def answered(*lines: str) -> Answer:
-    evidence = Evidence()
-    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    (answer,) = answers([], evidence, shipped_knowledge())
+    (answer,) = answers([], heard(*lines), shipped_knowledge())
     return answer
 
 
@@ -67,8 +56,8 @@ def synced(at: int, n: int, id: str) -> str:
 
 
 def test_steps_of_members_with_one_name_are_not_told_as_those_of_one() -> None:
-    asks = LINE.format(at=1, text="(Re-)joining group")
-    gives = [LINE.format(at=k, text=f"Revoke previously assigned partitions t-{k}") for k in (0, 6)]
+    asks = line(1, "(Re-)joining group")
+    gives = [line(k, f"Revoke previously assigned partitions t-{k}") for k in (0, 6)]
     found = answered(
         gives[0], asks, joined(2, 7, IDS[0]), synced(3, 7, IDS[0]), joined(4, 7, IDS[1]), gives[1]
     )
@@ -84,11 +73,10 @@ def test_steps_of_members_with_one_name_are_not_told_as_those_of_one() -> None:
 def test_what_follows_from_two_lines_of_one_member_is_not_claimed_of_several() -> None:
     begins = [
         joined(1, 7, IDS[0]),
-        LINE.format(at=2, text="Revoke previously assigned partitions t-0"),
+        line(2, "Revoke previously assigned partitions t-0"),
     ]
     beats = [
-        LINE.format(at=k, text="Attempt to heartbeat failed since group is rebalancing")
-        for k in range(3, 30, 3)
+        line(k, "Attempt to heartbeat failed since group is rebalancing") for k in range(3, 30, 3)
     ]
     held = {"stuck_in_callback", "late_join"}
     alone = answered(*begins, *beats).diagnosis.causes
@@ -98,34 +86,27 @@ def test_what_follows_from_two_lines_of_one_member_is_not_claimed_of_several() -
 
 
 def test_the_number_of_the_process_tells_two_of_one_name_apart() -> None:
-    line = (
+    form = (
         "2024-05-01 10:00:{:02}.000  INFO {} --- [  g-0-C-1] o.a.k.c.c.i.ConsumerCoordinator : {}"
     )
     client = "[Consumer clientId=c, groupId=g] Successfully joined group with generation {}"
-    evidence = Evidence()
-    lines = [line.format(k, pid, client.format(6 + k)) for k in (1, 2) for pid in (101, 102)]
-    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    (group,) = evidence.by_group()
-    names = [name for name, _ in member_sentences(group.story)]
+    lines = [form.format(k, pid, client.format(6 + k)) for k in (1, 2) for pid in (101, 102)]
+    names = [name for name, _ in member_sentences(told(*lines))]
     assert names == ["c (process 101)", "c (process 102)"]
-    evidence = Evidence()
-    evidence.add_all(ClientLog().statements(enumerate(lines[::2], 1)))
-    (group,) = evidence.by_group()
+    (group,) = heard(*lines[::2]).by_group()
     assert [name for name, _ in member_sentences(group.story)] == ["c"]
     # A number is no name of its own.
     assert group.all()[0].process == "process 101" and group.all()[0].who == "c"
 
 
 def test_a_member_that_was_in_the_group_before_is_not_said_to_have_joined_it() -> None:
-    told_to = LINE.format(at=1, text="Attempt to heartbeat failed since group is rebalancing")
-    gives = LINE.format(at=2, text="Revoke previously assigned partitions t-0")
-    asks = LINE.format(at=3, text="(Re-)joining group")
-    unknown = LINE.format(
-        at=2, text="Attempt to heartbeat failed for since member id c-1 is not valid."
-    )
-    story, sentence = told(told_to, gives, asks, joined(4, 8, IDS[0]))
+    told_to = line(1, "Attempt to heartbeat failed since group is rebalancing")
+    gives = line(2, "Revoke previously assigned partitions t-0")
+    asks = line(3, "(Re-)joining group")
+    unknown = line(2, "Attempt to heartbeat failed for since member id c-1 is not valid.")
+    story, sentence = only(told_to, gives, asks, joined(4, 8, IDS[0]))
     assert f"was in the group as {IDS[0]}" in sentence and not story.timeline.counts["joined"]
     for new in ([asks], [told_to, gives, unknown, asks], [gives.replace(" t-0", ""), asks]):
-        story, sentence = told(*new, joined(4, 8, IDS[0]))
+        story, sentence = only(*new, joined(4, 8, IDS[0]))
         assert f"joined at 10:00:04.000 as {IDS[0]}" in sentence, new
         assert story.timeline.counts["joined"] == 1
