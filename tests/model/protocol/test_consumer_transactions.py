@@ -4,19 +4,27 @@ faults, and where Kafka does not keep it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import pytest
 
 from groupcheck.model.engine import Element, ScopeError, reference
 from groupcheck.model.engine.staged import explore
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED
+from groupcheck.model.mutations import mutation
 from groupcheck.model.protocol.codes import GROUP_ID_NOT_FOUND, ILLEGAL_GENERATION
 from groupcheck.model.protocol.codes import STALE_MEMBER_EPOCH as STALE
 from groupcheck.model.protocol.consumer.commits import Offsets, Pending
 from groupcheck.model.protocol.consumer.messages import Commit
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
-from groupcheck.model.protocol.consumer.transactions import code_of, with_pending, without_pending
+from groupcheck.model.protocol.consumer.transactions import (
+    Txn,
+    code_of,
+    with_pending,
+    without_pending,
+)
 from groupcheck.oracles.explain.subject import subject
 
 TRANSACTIONS = {"transactions": True, "partitions": 1}
@@ -88,6 +96,22 @@ def test_the_end_of_a_transaction_counts_by_the_place_of_its_offset() -> None:
     assert without_pending(both, A, False) == ("aborted", Offsets(pending=(Pending(B, False),)))
     # A second offset of a transaction stands where it was sent.
     assert with_pending(both, A, False).pending == (Pending(B, False), Pending(A, False))
+
+
+def test_a_process_begins_no_transaction_before_its_last_one_has_ended() -> None:
+    # A fetch that waits for transactions keeps it from that, too; this one does not wait.
+    spec = mutation("fetch_ignores_transactions").apply(group(**TRANSACTIONS))
+    process = next(rule for rule in spec.rules if rule.name == "process_watched_record")
+    began: list[Txn] = []
+
+    def call(*given: Any) -> Iterator[Any]:
+        for outcome in process.call(*given):
+            began.append(given[process.slots.index("txn")])
+            yield outcome
+
+    rules = [attrs.evolve(r, call=call) if r is process else r for r in spec.rules]
+    assert explore(attrs.evolve(spec, rules=rules).only([])).verdict == HOLDS
+    assert {*began} == {Txn.NONE}
 
 
 @pytest.mark.parametrize(
