@@ -5,6 +5,7 @@ and what a difference looks like.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 
 import attrs
@@ -22,12 +23,14 @@ from groupcheck.model.assignors.connect import (
     perform_assignment,
     work,
 )
+from groupcheck.model.engine import OutageError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.connect import command
 from groupcheck.oracles.connect.comparing import ConnectConformance, compare, played
 from groupcheck.oracles.connect.driver import VERSIONS, Leaders
 from groupcheck.oracles.connect.inputs import Family, families
 from groupcheck.oracles.connect.rounds import Facts, Step, differences, expected, read
+from groupcheck.oracles.kafka.jvm import Jvm
 
 SIZES = {"every": 211, "random": 120, "runs": 3, "clusters": 24}
 """A part of what `groupcheck conform connect` compares."""
@@ -176,3 +179,12 @@ def test_the_command_prints_a_document_or_a_table(capsys, monkeypatch, misfits):
 def test_bad_options_are_named(options, said, capsys):
     assert cli.run(["conform", *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_jvm_that_ends_is_an_outage_and_the_next_question_starts_another() -> None:
+    with Leaders("4.3.0") as leaders:
+        ends = (sys.executable, "-c", "import sys; sys.stdin.readline(); sys.exit('no memory')")
+        leaders._jvm = Jvm(ends, 60.0, "it")
+        with pytest.raises(OutageError, match=r"after 0 answers: no memory \(run it again\)"):
+            list(leaders.assign_all([()] * 10))
+        assert leaders._jvm is None
