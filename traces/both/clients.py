@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.statement import Statement, is_another
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.members.life import generation_and_member
 from groupcheck.traces.members.proofs import DOUBTED
@@ -60,7 +60,7 @@ class Client:
     shared: bool = False
 
     def joins(self, generation: int, member: str, static: bool) -> None:
-        second = self.member not in ("", member) and generation == self.generation and not static
+        second = is_another((generation, member), (self.generation, self.member), static)
         self.shared = self.shared or member in self.former or second
         if self.member and self.member != member:
             self.former.add(self.member)

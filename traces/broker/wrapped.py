@@ -12,12 +12,12 @@ from typing import Any
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.lines.marks import is_mask
-from groupcheck.traces.lines.timestamps import parse_time
+from groupcheck.traces.lines.rests import MOST_PARTS, may_be_rest
 from groupcheck.traces.reading import Notes, Source
 from groupcheck.traces.story.events import Reason, RebalanceCause
 
-MOST_PARTS, MOST_CHARS = 3, 1_000
-_RECORD = re.compile(r"\s*(?:\[?\d{4}-|\[(?:Group|Partition|Consumer|Worker)|at |Caused by|\Z)")
+_MARK = re.compile(r"\s*\[(?:Group|Partition|Consumer|Worker)")
+"""What a line begins with that was pasted without its time."""
 JOINTS = ("", " ")
 """A terminal breaks a line at its width, also inside of a word; an editor does at a blank."""
 
@@ -39,7 +39,7 @@ class Wrapped:
         so_far = [line]
         for k in range(1, MOST_PARTS + 1):
             rest = self._at(number + k)
-            if len(rest) > MOST_CHARS or _RECORD.match(rest) or parse_time(rest[:40]) is not None:
+            if not may_be_rest(rest) or _MARK.match(rest):
                 return
             so_far = [text + joint + rest for text in so_far for joint in JOINTS]
             yield from so_far

@@ -77,6 +77,15 @@ def ms_between(earlier: Statement, later: Statement) -> int | None:
     return ms if 0 <= ms <= MOST_MS else None
 
 
+def is_another(now: tuple[int, str], before: tuple[int | None, str], static: bool) -> bool:
+    """Is an id of the same generation another member's? Who loses its id misses a generation,
+    unless it is static: that one may come back without a rebalance (KIP-345). `now` and `before`:
+    (generation, id) as lines name them; an id may be empty.
+    """
+    (generation, member), (known, former) = now, before
+    return generation == known and not static and bool(member and former) and member != former
+
+
 def fact(said: Statement, kind: str, **fields: Any) -> Statement:
     """A statement that follows from others, and quotes the line of `said`."""
     return evolve(said, kind=kind, fields={k: v for k, v in fields.items() if v is not None})

@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 
-from groupcheck.traces.lines.timestamps import parse_time
+from groupcheck.traces.lines.rests import MOST_PARTS, may_be_rest
 
 MARKS = ("[GroupCoordinator ", "[GroupMetadataManager ", "[Consumer ")
-MOST_PARTS, MOST_CHARS = 3, 1_000
-_NO_REST = re.compile(r"\s|\Z|[\[{]|\d{4}-|at |Caused by")
+_NO_REST = re.compile(r"\s|[\[{]")
+"""Records of many loggers begin with a bracket, and what is indented has a layout of its own."""
 _LEFT, _RIGHT = re.compile(r"[\w.$-]*\Z"), re.compile(r"[\w.$-]*")
 _ID = re.compile(r"[\w.-]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LOGGER = re.compile(r"(?:[a-z]\w*\.){2,20}[\w$]*\Z")
@@ -27,7 +27,7 @@ def joined(lines: Iterable[tuple[int, str]], words: Container[str]) -> Iterator[
         if held is not None:
             first, text = held
             goes_on = number == first + parts and not _NO_REST.match(line)
-            if goes_on and len(line) <= MOST_CHARS and parse_time(line[:40]) is None:
+            if goes_on and may_be_rest(line):
                 whole = text + _between(text, line, words) + line
                 if not _is_open(whole):
                     yield first, whole

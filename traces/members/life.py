@@ -22,7 +22,7 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.traces.clients.partitions import partitions_of
-from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.clients.statement import Statement, is_another
 from groupcheck.traces.members import member_worlds as w
 
 FINDINGS_KEPT = 200
@@ -159,7 +159,9 @@ class MemberLife:
         if said.kind in ("joined", "synced") and isinstance(generation, int):
             if self.lapses and self.lapses[-1].again is None and said.kind == "joined":
                 self._note_return(said, generation)
-            self._is_second(said, generation)
+            known = self.generation, self.member
+            other = is_another((generation, said.member), known, bool(said.instance))
+            self.shared = self.shared or other
             self.generation, self.sure = generation, said
             if said.kind == "joined":
                 self.begun = self.asked
@@ -168,13 +170,6 @@ class MemberLife:
             if self.member and self.member != said.member:
                 self._former.add(self.member)
             self.member = said.member
-
-    def _is_second(self, said: Statement, generation: int) -> None:
-        """Another id in the same generation is another member's, unless it is static."""
-        other = said.member and self.member and said.member != self.member
-        self.shared = self.shared or bool(
-            other and generation == self.generation and not said.instance
-        )
 
     def _forget(self) -> None:
         """Another process may begin here: nothing is known of it."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.partitions import Holdings, partitions_of
-from groupcheck.traces.clients.statement import Statement, settings_of
+from groupcheck.traces.clients.statement import Statement, is_another, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.commits import APART_MS, Commits
@@ -252,8 +252,12 @@ class MemberStory:
             self._joins(said, at)
         if not isinstance(number, int) or number < 0 or (self.modern and number == 0):
             return
-        if said.kind in ("joined", "synced") and number == self._generation:
-            self._is_second(said, at)
+        known = self._generation, self.member
+        if said.kind in ("joined", "synced") and is_another(
+            (number, said.member), known, bool(self.instance)
+        ):
+            self.shared = True
+            self.joined.setdefault(said.member, at)
         if self.gone and not asks and self.rounds and number == self.rounds[-1].generation:
             return
         open = self.open
@@ -271,14 +275,6 @@ class MemberStory:
         open.joined = None if said.fields.get("step") == "ended" else at
         open.synced = at if self.modern else None
         self._told(open, said, at)
-
-    def _is_second(self, said: Statement, at: Moment) -> None:
-        """Another id in the same generation is another member's: who loses its id misses a
-        generation, unless it is static.
-        """
-        if said.member and self.member and said.member != self.member and not self.instance:
-            self.shared = True
-            self.joined.setdefault(said.member, at)
 
     def _only_mentions(self, said: Statement, waits: bool) -> bool:
         """Does the line name the first generation that is known, and no change to it? `waits`: the

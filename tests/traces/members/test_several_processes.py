@@ -27,6 +27,11 @@ def test_two_ids_in_one_generation_are_two_members() -> None:
     # An id that is lost is followed by another one in a later generation.
     story, sentence = only(joined(1, 7, IDS[0]), joined(2, 9, IDS[1]))
     assert "came back under 1 more id" in sentence and story.timeline.counts["gone"] == 1
+    # A static member comes back into the generation that it was in.
+    joins = [joined(k, 7, IDS[k]).replace("clientId", "instanceId=i, clientId") for k in (1, 2)]
+    assert "several members" not in only(*joins)[1]
+    (members,) = heard(*joins).members.of_groups().values()
+    assert members.members == 1 and members.shared == ()
 
 
 def test_excerpts_whose_times_go_back_own_nothing_as_one() -> None:
