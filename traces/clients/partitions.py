@@ -111,6 +111,8 @@ class Holdings:
 
     now: dict[str, _Held] = Factory(dict)
     spans: list[HoldingSpan] = Factory(list)
+    # When it gave up what no line shows that it was given, in ms since 1970.
+    gave_up_older: int | None = None
 
     def add(self, said: Statement) -> None:
         if said.fields.get("state") in _LOST:
@@ -146,6 +148,8 @@ class Holdings:
         for partition in partitions:
             held = self.now.get(partition)
             if held is None:
+                if not self.spans and not self.now:
+                    self.gave_up_older = time
                 continue
             held.until, held.how = time, how
             if not announced:

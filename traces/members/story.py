@@ -184,6 +184,8 @@ class MemberStory:
             self._goes(said, at)
         elif kind in _CAUSES or kind == "rejoin_requested":
             self._reasons(said)
+        if kind == "instance_fenced":  # another one has its place and its partitions
+            self.holdings.add(evolve(said, kind="lost", fields={"whole": True}))
         self._fresh = self._fresh or (kind in ("started", "subscribed") and step is None)
         if kind not in _ENDS and kind != "commit_refused":
             self._numbers(said, at)
@@ -428,6 +430,7 @@ class MemberStory:
         self.holdings.spans = [
             evolve(s, since=by_clock(s.since), until=by_clock(s.until)) for s in self.holdings.spans
         ]
+        self.holdings.gave_up_older = by_clock(self.holdings.gave_up_older)
         for held in self.holdings.now.values():
             held.since, held.until = by_clock(held.since), by_clock(held.until)
         return self
@@ -467,15 +470,16 @@ class MemberStory:
         return [at.time or 0 for at in self.joined.values()][1:]
 
     def still(self) -> Iterator[tuple[int, int]]:
-        """From when to when it was a member and owned nothing, after it had owned something."""
-        owned = self.owned()
-        until = owned[0].until if owned else 0
-        for o in owned[1:]:
-            if o.since > until:
-                yield until, o.since
-            until = max(until, o.until)
+        """From when to when it was a member and owned nothing, after it had owned something, before
+        its log perhaps: then what it gives up first tells that.
+        """
         end = self.last.time if self.last else None
-        if owned and not self.gone and end is not None and end > until:
+        until = self.holdings.gave_up_older
+        for o in self.owned():
+            if until is not None and o.since > until:
+                yield until, o.since
+            until = o.until if until is None else max(until, o.until)
+        if until is not None and not self.gone and end is not None and end > until:
             yield until, end
 
 

@@ -78,6 +78,30 @@ def test_what_is_owned_when_the_log_ends_is_not_said_to_have_ended() -> None:
     assert row[3:5] == ("10:00:04.000", "10:00:06.000")
 
 
+def test_it_owned_nothing_from_what_it_gave_up_first() -> None:
+    """What it had before is not in the log, and the line that gives it up tells of it."""
+    gives = line(2, "Revoke previously assigned partitions t-0, t-1")
+    takes = line(7, "Adding newly assigned partitions: t-0")
+    asks = line(3, "(Re-)joining group")
+    ((_, sentence),) = member_sentences(told(gives, asks, joined(6, 7, IDS[0]), takes))
+    assert "owned nothing for 5.0 s" in sentence
+    ((_, sentence),) = member_sentences(told(asks, joined(6, 7, IDS[0]), takes))
+    assert "owned nothing" not in sentence
+
+
+def test_a_fenced_member_owns_nothing_any_more() -> None:
+    takes = line(4, "Adding newly assigned partitions: t-0")
+    fenced = line(
+        6,
+        "Attempt to heartbeat with Generation{generationId=7, memberId='i-1', protocol='range'} and"
+        " group instance id Optional[i] failed due to The broker rejected this static consumer"
+        " since another consumer with the same group.instance.id has registered with a different"
+        " member.id., resetting generation",
+    )
+    (row,) = owned_rows(told(joined(3, 7, IDS[0]), takes, fenced, line(9, "Closing")))
+    assert row[3:5] == ("10:00:04.000", "10:00:06.000")
+
+
 def test_who_leaves_before_its_first_join_is_answered_was_no_member() -> None:
     starts, asks = line(0, "Subscribed to topic(s): t"), line(1, "(Re-)joining group")
     given = f"Request joining group due to: need to re-join with the given member-id: {IDS[0]}"
