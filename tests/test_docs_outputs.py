@@ -4,9 +4,10 @@ title says why not. `python docs/generate/outputs.py --write` quotes anew.
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import outputs
@@ -37,12 +38,21 @@ $ sleep 3600
 
 
 @pytest.fixture(scope="module")
-def lean() -> Iterator[ProcessPoolExecutor]:
-    """A process of which commands are copies: a copy of the process of all tests costs more than
-    most commands do.
+def printed_by() -> Iterator[Callable[[str], list[str]]]:
+    """What the commands of a page print, as copies of a lean process: a copy of the process of all
+    tests costs more than most commands do.
     """
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        yield pool
+    command = [sys.executable, outputs.__file__, "--serve"]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, cwd=ROOT) as server:
+        assert server.stdin and server.stdout
+
+        def answer(page: str) -> list[str]:
+            print(json.dumps(page), file=server.stdin, flush=True)
+            line = server.stdout.readline()
+            assert line, "it has ended; its error is on stderr"
+            return json.loads(line)
+
+        yield answer
 
 
 @pytest.mark.parametrize(
@@ -50,11 +60,11 @@ def lean() -> Iterator[ProcessPoolExecutor]:
     [pytest.param(p, marks=[pytest.mark.night] * (p.stem in SLOW)) for p in QUOTING],
     ids=lambda path: path.stem,
 )
-def test_the_page_quotes_what_its_commands_print(page, lean):
+def test_the_page_quotes_what_its_commands_print(page, printed_by):
     text = page.read_text("utf-8")
     quoted = [(q.command, outputs.timeless(q.output)) for q in outputs.quotes(text)]
     commands = [command for command, _ in quoted]
-    printed = [outputs.timeless(said) for said in lean.submit(outputs.outputs, text).result()]
+    printed = [outputs.timeless(said) for said in printed_by(text)]
     assert quoted == list(zip(commands, printed, strict=True))
 
 

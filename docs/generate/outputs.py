@@ -2,12 +2,14 @@
 prints. They run page by page, in one folder, beside the files that the page shows.
 
     python docs/generate/outputs.py --write [PAGE...]      quotes anew what the commands print
+    python docs/generate/outputs.py --serve                tells it, for each page on stdin (JSON)
 
 A block whose fence has a title (```console title="takes a minute") is not run: it says why.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -173,7 +175,16 @@ def written(page: str) -> str:
     return page
 
 
+def serve() -> None:
+    """Answers each line of stdin, a page as JSON, with a line: what its commands print, as JSON."""
+    for line in sys.stdin:
+        print(json.dumps(outputs(json.loads(line))), flush=True)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--serve"]:
+        serve()
+        sys.exit()
     if sys.argv[1:2] != ["--write"]:
         sys.exit("usage: outputs.py --write [PAGE...]")
     for path in map(
