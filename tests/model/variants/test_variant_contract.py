@@ -50,7 +50,7 @@ from groupcheck.oracles.explain.subject import subject
 
 ROOT = Path(__file__).parents[3]
 CLASSIC = load("classic")
-MOST_TWICE = 400  # states of a variant that the obvious engine explores, too
+MOST_TWICE = 800  # states of a variant that the obvious engine explores, too
 NAPS = (Cover({"members": 1, "generations": 1}, ("nap",)),)
 
 
@@ -175,7 +175,7 @@ def few(name: str) -> list[Verdict]:
 @pytest.mark.parametrize("name", by_night(every_name()))
 def test_both_engines_tell_the_same_of_the_cover_scopes(name: str) -> None:
     variant = load(name)
-    assert len(few(name)) >= 2
+    assert len(few(name)) > 2
     for verdict in few(name):
         spec = promised(variant, variant.spec(verdict.scope))
         assert counted(reference.explore(spec)) == counted(verdict)
