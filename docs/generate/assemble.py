@@ -24,6 +24,9 @@ START = ("README.md", "index.md")  # of the root, and as a page of the site
 MOST_EXAMPLES = 4
 # The reference has every word many times; the search shows pages that explain it first.
 BEHIND_OTHERS = "---\nsearch:\n  boost: 0.3\n---\n\n"
+# Both words of its title stand on nearly every page, so nothing else tells the search of it.
+COMMON_TITLE = "what_if.md"
+BEFORE_OTHERS = "---\nsearch:\n  boost: 2\n---\n\n"
 PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\[")
 
 
@@ -69,7 +72,8 @@ def assemble(into: Path) -> None:
         target = into / path.relative_to(ROOT / "docs")
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":
-            target.write_text(relinked(path.read_text("utf-8")), "utf-8")
+            before = BEFORE_OTHERS if path.name == COMMON_TITLE else ""
+            target.write_text(before + relinked(path.read_text("utf-8")), "utf-8")
         else:
             shutil.copyfile(path, target)
     for name, page in (*((name, name) for name in OF_THE_ROOT), START):

@@ -59,7 +59,7 @@ def start(browser: Chromium) -> Page:
         ("symmetry", "faq.html"),
         ("what if", "what_if.html"),
         ("own invariant", "howto/invariant.html"),
-        ("KIP-848", "faq.html"),
+        ("KIP-848", "tutorials/your_group_under_kip_848.html"),
         ("symetry", "explanation/engine.html"),
         ("asignor", "howto/assignor.html"),
     ],
