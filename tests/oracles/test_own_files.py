@@ -184,7 +184,9 @@ def test_a_whole_variant_and_a_rule_with_a_bug(mine, capsys: pytest.CaptureFixtu
     assert (told["mutation"], told["states"]) == (bug, usual["states"])
 
 
-def test_files_with_one_name_are_apart(tmp_path: Path):
+def test_files_with_one_name_are_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # A child of a later test would import this json.py.
+    monkeypatch.setattr(sys, "path", [*sys.path])
     files = [tmp_path / folder / "json.py" for folder in "ab"]  # a name of the library's, too
     for number, file in enumerate(files):
         file.parent.mkdir()
