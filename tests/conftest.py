@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
+from late import Costs
+from late import late as late_cases
 from xdist.scheduler import LoadFileScheduling
 
 os.environ["GROUPCHECK_CHECK_BOUNDS"] = "1"  # before the engine is imported: see bounds.py
@@ -61,15 +63,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--night", action="store_true", help="also the tests that run in `make nightly` alone"
     )
 
+    parser.addoption(
+        "--late", action="store_true", help="also the cases of late.txt, without other tests of it"
+    )
+
+    parser.addoption("--cost", metavar="FILE", help="append each test's CPU seconds: see late.py")
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not (config.getoption("--late") or config.getoption("--rewrite")):
+        late = late_cases()
+        for item in items:
+            if item.nodeid in late:
+                item.add_marker(pytest.mark.night)
     if not config.getoption("--night"):
-        late = [item for item in items if item.get_closest_marker("night")]
-        config.hook.pytest_deselected(items=late)
-        items[:] = [item for item in items if item not in late]
+        by_day: list[pytest.Item] = []
+        left: list[pytest.Item] = []
+        for item in items:
+            (left if item.get_closest_marker("night") else by_day).append(item)
+        config.hook.pytest_deselected(items=left)
+        items[:] = by_day
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Ctrl-C is heard also where whoever started the tests ignores it (a job in the background of a
     script does): children inherit that.
     """
@@ -78,6 +94,8 @@ def pytest_configure() -> None:
         and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     ):
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if file := config.getoption("--cost"):
+        config.pluginmanager.register(Costs(file))
 
 
 def pytest_collection_finish() -> None:

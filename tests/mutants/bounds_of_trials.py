@@ -46,7 +46,8 @@ def keep_untouched(beginning: str) -> None:
             os.link(old, new)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    config.option.late = True  # a judge has all cases, and not only those of the day
     threading.Thread(target=watch_memory, daemon=True).start()
     if beginning := os.environ.get("MUTANTS_UNTOUCHED"):
         keep_untouched(beginning)

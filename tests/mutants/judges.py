@@ -226,7 +226,7 @@ def _tested(*asked: str) -> Told:
     import pytest
 
     said = io.StringIO()
-    options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
+    options = ["-x", "-q", "--tb=no", "--late", "-p", "no:cacheprovider"]
     with contextlib.redirect_stdout(said):
         code = pytest.main([*options, *asked])
     lines = said.getvalue().splitlines()
