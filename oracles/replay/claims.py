@@ -31,7 +31,8 @@ from groupcheck.traces.reading.source import place_of
 CALM_SHOWN = 3
 FACTS_SHOWN, QUOTES_OF_FACT = 5, 2
 SOFTWARE = {"broker": "the broker", "java": "Kafka's client", "librdkafka": "librdkafka"}
-NOT_TOLD, KEEP = "the log does not tell", "as it is"
+NOT_TOLD, KEEP = "not known here", "as it is"
+"""A line may tell a setting in a form that is not read, so the log is not said not to tell it."""
 NAMELESS = "a group without a name"
 """The words for the group of lines that name none."""
 WORDS = {"broken": "broken", "troubled": "troubled", "unknown": "cannot tell", "calm": "calm"}

@@ -298,8 +298,8 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
             "epochs" if g.protocol == "consumer" else "generations",
             f"{span}, {f'{many} shows' if missed else plural(begun, 'rebalance') + over}",
         )
-    if t.epochs:
-        numbers = [epoch for epoch, _, _ in t.epochs]
+    numbers = [epoch for epoch, _, _ in t.epochs] + ([t.reached] if t.reached else [])
+    if numbers:
         yield "epochs", f"{min(numbers)} to {max(numbers)}"
     if t.causes:
         yield (

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.contexts import exists_in, in_protocol
-from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.causes.group_evidence import NEAR_LINES, GroupEvidence
 from groupcheck.traces.causes.knowledge import (
     Cause,
     Confidence,
@@ -25,7 +25,7 @@ from groupcheck.traces.clients.statement import MOST_MS, Statement, settings_of
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.facts.defaults import by_default, with_default
 from groupcheck.traces.facts.steps import ONE_OF
-from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.lines.timestamps import show_span, show_time
 from groupcheck.traces.phrases import some_of
 
 AT_WORK = ("synced", "assigned", "committed", "broker_stable")
@@ -34,6 +34,8 @@ FEW_EPISODES, EPISODE_MS = 2, 10_000
 """A kind of event that is more frequent than that does not end; lines of one time lie closer
 together.
 """
+NEAR_MS = 60_000
+"""A line that tells how long something took is no longer before what it made."""
 QUOTED = 6
 NAMED = 3
 MOST_CHARS = 200
@@ -120,6 +122,7 @@ def as_found(
         in_protocol(shown_there, _written(template, values))
         for template in (sign.decide, sign.text or cause.text, sign.action or cause.action)
     )
+    text += _took(shown[0], evidence) if cause.slow else ""
     settings = {}
     for classic, wanted in cause.settings.items():
         if exists_in(classic, evidence.libraries.keys(), shown_there):
@@ -128,10 +131,6 @@ def as_found(
             settings[name] = in_protocol(shown_there, with_default(name, wanted, owners))
     if sign.confidence == "possible" and not sign.text:
         text = may_be(cause, decide)
-    quoted: list[Statement] = []
-    for kind in dict.fromkeys(s.kind for s in shown):
-        quoted += [s for s in shown if s.kind == kind][:QUOTED]
-    quoted = list({s.line: s for s in quoted}.values())
     return FoundCause(
         evolve(cause, settings=settings),
         sign,
@@ -145,12 +144,19 @@ def as_found(
             **{k: str(v) for k, v in settings_of(printed).items() if k in settings},
             **{k: str(v) for k, v in settings_of(fields).items()},
         },
-        tuple(sorted(quoted, key=lambda s: s.line)),
+        _quoted(shown),
         sign.severity or _severity(cause, shown, evidence),
         tuple(who),
         since,
         until,
     )
+
+
+def _quoted(shown: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Of each kind the first, in order."""
+    of_kind = [[s for s in shown if s.kind == kind] for kind in {s.kind: 0 for s in shown}]
+    once = {s.line: s for some in of_kind for s in some[:QUOTED]}
+    return tuple(sorted(once.values(), key=lambda s: s.line))
 
 
 def _named(settings: Mapping[str, str], cause: Cause, values: Mapping[str, Any]) -> dict[str, str]:
@@ -175,6 +181,26 @@ def _last_of_each(shown: Sequence[Statement], sign: Sign) -> dict[str, Mapping[s
         if said.kind not in out or not ends or said.line <= ends[-1].line:
             out[said.kind] = {k: _short(v) for k, v in said.fields.items()}
     return out
+
+
+def _took(begun: Statement, evidence: GroupEvidence) -> str:
+    """The longest time that a line of a program itself tells, near the first that shows the cause,
+    in a sentence; empty if there is none.
+    """
+    near = []
+    for said in evidence.all("took"):
+        duration = said.fields.get("duration")
+        if not isinstance(duration, int) or said.log != begun.log:
+            continue
+        ms = None if said.time is None or begun.time is None else said.time - begun.time
+        if ms is not None and abs(ms) <= MOST_MS:
+            fits = -NEAR_MS <= ms <= duration
+        else:
+            fits = abs(said.line - begun.line) <= NEAR_LINES
+        if fits:
+            near.append((duration, said.line))
+    ms, line = max(near, default=(0, 0))
+    return f" Line {line} says that something took {show_span(ms)}." if near else ""
 
 
 def _only(names: Set[str]) -> str:

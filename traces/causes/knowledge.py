@@ -154,6 +154,9 @@ class Cause:
     protocol: Literal["", "classic", "consumer"] = ""
     # The line that shows it names the reason: it ranks above what follows from it.
     printed: bool = False
+    # Something that takes long makes it: its text goes on with what a program's own line says of
+    # that.
+    slow: bool = False
     # It is no trouble but the reason why a group is calm; shown where nothing else is wrong.
     healthy: bool = False
     # Why: for readers who want to understand it.

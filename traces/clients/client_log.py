@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import Factory, define, evolve, field, frozen
 
+from groupcheck.traces.clients.durations import may_tell_duration, told_duration
 from groupcheck.traces.clients.frames import (
     PrettyRecord,
     begins_record,
@@ -73,6 +74,8 @@ class _Look:
     is_plain: bool
     # They may tell a setting as name=value.
     tells: bool
+    # They may be a program's own, and tell how long something took.
+    took: bool
 
 
 @define
@@ -137,7 +140,9 @@ class ClientLog:
                 self._before.append(line)
                 continue
             if look.tells and (fields := settings_told(plain(line[:MOST_CHARS]))):
-                yield self._setting_told(number, line, fields)
+                yield self._told(number, line, "setting_told", fields)
+            if look.took and (ms := self._took(line)) is not None:
+                yield self._told(number, line, "took", {"duration": ms})
             if record is None and look.opens:
                 record = PrettyRecord()
             if not look.goes_on:
@@ -177,6 +182,7 @@ class ClientLog:
                 speaks,
                 speaks and plain(text) == text and "&#" not in text,
                 tells_settings(text),
+                may_tell_duration(text) and not names(plain(text)).library,
             )
             if len(shape) <= LONGEST:
                 remember(self._looks, shape, look)
@@ -302,11 +308,18 @@ class ClientLog:
                 fields=dump.fields(),
             )
 
-    def _setting_told(self, number: int, line: str, fields: dict[str, str | int]) -> Statement:
-        """A line that tells settings, whoever wrote it."""
+    def _took(self, line: str) -> int | None:
+        """How long something took, in ms, as a line tells that holds no sentence."""
+        text = plain(line[:MOST_CHARS])
+        return None if self.sentences.in_line(text) else told_duration(text)
+
+    def _told(
+        self, number: int, line: str, kind: str, fields: Mapping[str, str | int]
+    ) -> Statement:
+        """What a line tells, whoever wrote it: settings, or how long something took."""
         about = names(plain(line[:MOST_CHARS]))
         return Statement(
-            kind="setting_told",
+            kind=kind,
             line=number,
             text=line.strip()[:TEXT_CHARS],
             time=self._clock.beside(self._time_of(line)),

@@ -31,23 +31,37 @@ CONCERNED = frozenset(
     """.split()
 )
 """Those that decide about a group."""
-_TOLD = re.compile(
-    r"(?<![\w.-])(" + "|".join(re.escape(n) for n in sorted(CONCERNED) if n.count(".") > 1)
-    + r") ?= ?[\"']?([\w.-]{1,100})"
+_NUMBERS = tuple(
+    n for n in sorted(CONCERNED, key=len, reverse=True)
+    if n.endswith((".ms", ".records", ".retries", ".threads", ".replicas"))
 )  # fmt: skip
+_SPELLED = {n: n for n in _NUMBERS} | {n.replace(".", "_"): n for n in _NUMBERS} | {
+    n: n for n in ("sessionTimeout", "rebalanceTimeout", "heartbeatInterval", "maxPollInterval")
+}  # fmt: skip
+"""As programs in Java, Python and JavaScript spell the names -> the name."""
+_NAMES = tuple(n for n in CONCERNED if n.count(".") > 1 and n not in _NUMBERS)
+_IS = r"[\"'`]?\s?(?:=>|[=:])\s?[\"'`]?"
+_NUMBER_TOLD = re.compile(
+    r"(?:(?<=-D)|(?<![\w.]))(" + "|".join(map(re.escape, _SPELLED))
+    + rf"){_IS}(-?\d{{1,18}})(?![\w.]*\w)"
+)  # fmt: skip
+_NAME_TOLD = re.compile(
+    r"(?<![\w.-])(" + "|".join(map(re.escape, sorted(_NAMES))) + r") ?= ?[\"']?([\w.-]{1,100})"
+)
 
 
 def tells_settings(text: str) -> bool:
-    """May a line tell the value of a setting, as name=value?"""
-    return _TOLD.search(text) is not None
+    """May a line tell the value of a setting, as name=value or name: number?"""
+    return _NUMBER_TOLD.search(text) is not None or _NAME_TOLD.search(text) is not None
 
 
 def settings_told(text: str) -> dict[str, str | int]:
-    """The settings that a line tells as name=value, as fields of a statement."""
+    """The settings that a line tells, as fields of a statement."""
+    numbers = ((_SPELLED[name], int(v)) for name, v in _NUMBER_TOLD.findall(text))
+    names = ((n, v.rstrip(".")) for n, v in _NAME_TOLD.findall(text) if v != "null")
     return {
-        f"setting_{name.replace('.', '__')}": int(v) if _NUMBER.fullmatch(v) else v.rstrip(".")
-        for name, v in _TOLD.findall(text)
-        if v != "null"
+        f"setting_{name.replace('.', '__')}": int(v) if _NUMBER.fullmatch(str(v)) else v
+        for name, v in (*numbers, *names)
     }
 
 

@@ -48,6 +48,8 @@ class Step:
     without: tuple[str, ...] = ()
     # It may follow from an error that no line tells.
     open: bool = False
+    # Where there are too many steps to tell, these are left out first.
+    minor: bool = False
 
 
 @define
@@ -59,6 +61,7 @@ class _Told:
     broker: bool
     who: dict[str, None]
     lines: list[Statement]
+    minor: bool = False
 
     @property
     def name(self) -> str:
@@ -115,7 +118,7 @@ def steps_told(
         if step is None or not step.text:
             continue
         words, open = written(step.text, said.fields), open or step.open
-        one = told.setdefault(words, _Told(words, step.note, step.broker, {}, []))
+        one = told.setdefault(words, _Told(words, step.note, step.broker, {}, [], step.minor))
         one.lines.append(said)
         if not step.broker and name_of(said):
             one.who[name_of(said)] = None
@@ -165,7 +168,10 @@ def _sentence(told: Sequence[_Told], several: bool) -> str:
     `several` clients, a line without a name may be anybody's.
     """
     left_out = len(told) - STEPS_TOLD
-    shown = [*told[:FIRST_TOLD], *told[FIRST_TOLD - STEPS_TOLD :]] if left_out > 0 else told
+    minor = [k for k, one in enumerate(told) if one.minor][-left_out:] if left_out > 0 else []
+    shown = [one for k, one in enumerate(told) if k not in minor]
+    if len(shown) > STEPS_TOLD:
+        shown = [*shown[:FIRST_TOLD], *shown[FIRST_TOLD - STEPS_TOLD :]]
     parts, last = [], ""
     for k, one in enumerate(shown):
         name = one.name or ("a client" if several else last or "a client")

@@ -31,6 +31,8 @@ class TableMembers:
     # Member -> how many partitions, in the last output that tells it.
     _shares: Mapping[str, int] = Factory(dict)
     _rows: Mapping[str, TableRow] = Factory(dict)
+    # The rows of the last table of all members; None if there is none to compare with.
+    _listed: Mapping[str, TableRow] | None = None
     # (client, host) -> its only member.
     _alone: dict[tuple[str, str], str] = Factory(dict)
     # (client, host) -> how often it came back under a new id, and the last row that shows it.
@@ -42,11 +44,11 @@ class TableMembers:
         """Reads an output that has rows of members. `later`: at another moment."""
         rows = {row.name("member"): row for row in output.rows if row.name("member")}
         if len(rows) > MOST_MEMBERS or (self._last is not None and _earlier(output, self._last)):
-            self._last, self._alone = None, {}
+            self._last, self._listed, self._alone = None, None, {}
             return
         self._returned(output, rows, later)
         if output.kind == "members":
-            self._counted(output)
+            self._counted(output, self._gone_and_come(output, rows, later))
         if output.share:
             return  # several of its members read one partition
         if output.kind == "members":
@@ -63,7 +65,7 @@ class TableMembers:
 
     def forget(self) -> None:
         """What follows is not compared with what was read."""
-        self._last, self._alone, self._behind = None, {}, {}
+        self._last, self._listed, self._alone, self._behind = None, None, {}, {}
 
     def _returned(self, output: Output, rows: Mapping[str, TableRow], later: bool) -> None:
         """Clients that have another member id than in the output before."""
@@ -81,7 +83,17 @@ class TableMembers:
                 )  # fmt: skip
             self._alone[who] = member
 
-    def _counted(self, output: Output) -> None:
+    def _gone_and_come(
+        self, output: Output, rows: Mapping[str, TableRow], later: bool
+    ) -> dict[str, Any]:
+        """Who is not in this table any more, and who is new in it, of those in the one before."""
+        before, self._listed = self._listed, None if output.cut else rows
+        if before is None or output.cut or not later:
+            return {}
+        gone, come = before.keys() - rows.keys(), rows.keys() - before.keys()
+        return {"gone": some([*gone]) or None, "come": some([*come]) or None}
+
+    def _counted(self, output: Output, changed: Mapping[str, Any]) -> None:
         """How many members there are, and how many of them have partitions."""
         if not all({"count", "assignment"} & row.columns for row in output.rows):
             return
@@ -92,7 +104,7 @@ class TableMembers:
         row = output.rows[0]
         self.say("described", row.line, row.text, output.time, of="members", members=len(counts),
                  shares=sum(counts), idle=counts.count(0) or None,
-                 moves=_moves(output.rows))  # fmt: skip
+                 moves=_moves(output.rows), **changed)  # fmt: skip
 
     def _assignments(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         """Reads assignments as `--verbose` shows them, and who is not at its target."""

@@ -122,6 +122,8 @@ class Timeline:
     highest: int | None = None
     # (epoch, when, `epoch` or `target`) of a KIP-848 group.
     epochs: list[tuple[int, Moment, str]] = Factory(list)
+    # The highest epoch that a line gives a member: its group has reached it, whatever is not shown.
+    reached: int | None = None
     # The members that have not visibly joined the round; set before the line that ends it.
     still_awaited: tuple[str, ...] = ()
     # The timeouts of clients, as far as lines tell.
@@ -285,6 +287,9 @@ class Timeline:
             if not member.gone:
                 self._gone(id, event, how)
                 self.counts[how] += 1
+                # The line that says that it failed is not in the log: the round's reason tells it.
+                if reason.cause == RebalanceCause.SESSION_EXPIRED:
+                    self._in_burst(id, event)
             (round.left if how == "left" else round.expired).append(id)
         elif reason.cause == RebalanceCause.JOIN:
             if member.joined is None:
@@ -381,14 +386,16 @@ class Timeline:
         self.counts["pending_expired" if event.pending else "expired"] += 1
         if self.open is not None:
             _note(self.open.expired, event.member)
-        if event.pending:
-            return
+        if not event.pending:
+            self._in_burst(event.member, event)
+
+    def _in_burst(self, id: str, event: Event) -> None:
         if self._burst is None or (elapsed(self._burst.last, moment(event)) or 0) > TOGETHER_MS:
             self._burst = Burst(moment(event), moment(event), [])
             if len(self.bursts) < ROUNDS_KEPT:
                 self.bursts.append(self._burst)
         self._burst.last, self._burst.count = moment(event), self._burst.count + 1
-        _note(self._burst.members, event.member)
+        _note(self._burst.members, id)
 
     def _went(self, event: MemberGone) -> None:
         self._gone(event.member, event, "gone")
@@ -446,6 +453,7 @@ class Timeline:
                 self._gone(event.detail, event, "replaced")
         elif event.what == "assignment":
             member.armed = moment(event)
+            self.reached = max(self.reached or 0, event.epoch or 0) or None
         elif event.what in ("left", "fenced", "away", "gone", "found gone"):
             how = "gone" if event.what == "found gone" else event.what
             how = why_fenced(event)[1] if event.what == "fenced" else how

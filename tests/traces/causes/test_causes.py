@@ -14,6 +14,8 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import knowledge_of, read_causes, shipped_knowledge
 from groupcheck.traces.causes.turn_on import by_library, to_turn_on
 from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.clients.durations import told_duration
+from groupcheck.traces.clients.settings import settings_told
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.facts.steps import steps_told
 from groupcheck.traces.group_tables.outputs import Outputs
@@ -292,6 +294,48 @@ def test_a_setting_that_a_line_tells_is_told_with_its_value() -> None:
             assert "did in the 10000 ms (10 s) before" in cause.action
     (cause,) = diagnosed(f"{PREFIX} {late}").causes
     assert not cause.present
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "session.timeout.ms: 6000",
+        '{"session.timeout.ms":"6000"}',
+        "KafkaConsumer(session_timeout_ms=6000)",
+        "{'session_timeout_ms': 6000}",
+        "-Dsession.timeout.ms=6000",
+    ],
+)
+def test_a_setting_is_read_as_each_language_writes_it(told: str) -> None:
+    assert settings_told(told) == {"setting_session__timeout__ms": 6000}
+    assert settings_told(told.replace("6000", "is too short")) == {}
+
+
+def test_a_duration_that_the_program_prints_is_told_with_its_cause() -> None:
+    """Only one in whose time the member was lost."""
+    late = f"10:00:50,000 WARN {PREFIX} consumer poll timeout has expired. This means the time"
+    slow = "10:00:49,000 WARN resize of a picture took 41200 ms, event loop blocked"
+    (cause,) = diagnosed(slow, late).causes
+    assert cause.text.endswith("Line 1 says that something took 41200 ms (41 s).")
+    for other in ("10:30:00,000 INFO export took 41200 ms", "10:00:49,000 INFO it took 41 ms"):
+        (cause,) = diagnosed(late, other).causes
+        assert "took" not in cause.text
+
+
+@pytest.mark.parametrize(
+    ("line", "ms"),
+    [
+        ("onPartitionsRevoked: done after 88543 ms", 88_543),
+        ("blocked for 14 s", 14_000),
+        ("batch finished in 14.5 seconds", 14_500),
+        ("elapsed: 2 minutes", 120_000),
+        ("took 10 members", None),
+        ("completed 5 of 7 in 3 retries", None),
+        ("took 300 ms", None),
+    ],
+)
+def test_durations_are_read_in_each_unit(line: str, ms: int | None) -> None:
+    assert told_duration(line) == ms
 
 
 def test_a_key_of_a_record_is_no_process() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import pytest
 
@@ -46,6 +47,20 @@ def test_no_sentence_and_no_step_stands_twice() -> None:
     sentences = Counter(repr(sentence) for sentence in shipped_sentences())
     told = Counter(repr(step) for step in steps())
     assert {text for text, count in (sentences + told).items() if count > 1} == set()
+
+
+def test_a_text_of_a_library_means_one_thing() -> None:
+    """Of two meanings, the order of the files would decide."""
+    of_text: dict[str, list[tuple[str, ...]]] = {}
+    for sentence in shipped_sentences():
+        of_text.setdefault(sentence.template.text, []).append(sentence.libraries)
+    twice = [
+        text
+        for text, some in of_text.items()
+        for a, b in combinations(some, 2)
+        if not a or not b or {*a} & {*b}
+    ]
+    assert twice == []
 
 
 def test_every_sentence_is_found_in_its_own_text() -> None:

@@ -36,8 +36,19 @@ LIBRDKAFKA = "%7|1526545183.794|{what}|rdkafka#consumer-2| [thrd:main]: "
             " group: it asks for its offsets, to count how many records wait. Where a new group has"
             " not committed yet, that is ordinary. None of these steps is an error",
         ),
+        (
+            (
+                '2023-01-10T19:01:36Z ERROR kafka_scaler {"name": "s", "error": "error listing'
+                " consumer group offsets: kafka server: Request was for a consumer group that is"
+                ' not coordinated by this broker"}',
+            ),
+            "",
+            "KEDA's scaler could not read the group's committed offsets: NOT_COORDINATOR (line 1)."
+            " KEDA is no member of the group: it asks for its offsets, to count how many records"
+            " wait. What it is refused says nothing of the members",
+        ),
     ],
-    ids=["librdkafka", "KEDA"],
+    ids=["librdkafka", "KEDA", "KEDA refused"],
 )
 def test_such_lines_are_told_as_steps(lines: tuple[str, ...], group: str, told: str) -> None:
     said = [*ClientLog().statements(enumerate(lines, 1))]

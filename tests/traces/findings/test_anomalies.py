@@ -135,6 +135,17 @@ def test_ids_that_expire_one_session_after_their_only_generation_are_ghosts(
     assert "killed or cut off" in found["died_together"]
 
 
+def test_a_member_whose_failure_only_the_round_tells_died_with_the_others(log: Scala) -> None:
+    """The log begins behind the line that says that it failed."""
+    ids = [log.join(0, "Empty"), *(log.join(k, "PreparingRebalance") for k in (10, 20))]
+    log.lines.clear()
+    log.prepare(0, f"removing member {ids[0]} on heartbeat expiration")
+    for k, id in enumerate(ids[1:], 1):
+        log.failed(k, id)
+    log.empty(5)
+    assert kinds(log.group())["died_together"].startswith("3 members died together")
+
+
 @pytest.mark.parametrize(("after", "ghosts"), [(10_000, True), (25_000, False), (339_000, False)])
 def test_members_that_outlived_a_session_were_alive(log: Scala, after: int, ghosts: bool) -> None:
     first = log.join(0, "Empty")

@@ -27,6 +27,14 @@ def test_a_member_without_partitions_is_a_member() -> None:
         assert [s.fields["partitions"] for s in said(text, "owns")] == ["t-0, t-1", ""]
 
 
+def test_who_is_gone_between_two_outputs_is_told() -> None:
+    one, two = ROWS.split("\n")
+    first, second = said(f"10:42:11\n{HEAD}\n{one}\n{two}\n10:42:14\n{HEAD}\n{two}", "described")
+    assert (first.fields.get("gone"), second.fields["gone"]) == (None, IDS[0])
+    _, again = said(f"10:42:11\n{HEAD}\n{two}\n10:42:14\n{HEAD}\n{one}\n{two}", "described")
+    assert (again.fields["come"], again.fields.get("gone")) == (IDS[0], None)
+
+
 def test_looks_at_a_calm_group_count_beside_those_at_a_rebalance() -> None:
     looks = [ROWS, WARNING, WARNING]
     during = "\n---\n".join(f"10:42:1{n}\n{look}" for n, look in enumerate(looks))

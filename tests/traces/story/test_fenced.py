@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.oracles.replay.text import group_facts
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.story.events import RebalanceCause
 
@@ -47,3 +48,17 @@ def test_the_reason_in_the_line_decides(
     assert g.timeline.causes == {"join": 1, cause.value: 1}
     assert g.timeline.members["m1"].gone == how
     assert g.timeline.counts[how] == 1 and g.timeline.rounds[-1].causers == ("m1",)
+
+
+def test_a_group_has_reached_the_epochs_of_its_members(tmp_path: Path) -> None:
+    lines = (
+        "[GroupId g] Bumped group epoch to 5 with metadata hash 7.",
+        "[GroupId g] Member m1 new assignment state: epoch=6, previousEpoch=5, state=STABLE,"
+        " assignedPartitions={} and revokedPartitions={}.",
+        "[GroupId g] Member m2 new assignment state: epoch=5, previousEpoch=5, state=STABLE,"
+        " assignedPartitions={} and revokedPartitions={}.",
+    )
+    log = tmp_path / "server.log"
+    log.write_text("\n".join(AT.format(n=n) + " " + text + BY for n, text in enumerate(lines)))
+    (g,) = replay_file(str(log)).groups
+    assert dict(group_facts(g))["epochs"] == "5 to 6"
