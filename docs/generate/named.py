@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from groupcheck.model.variants.registry import load, names
+from groupcheck.model.variants.registry import every_name, load
 from groupcheck.oracles.conform.situations.running import SITUATIONS
 from groupcheck.oracles.explain.subject import promises
 
@@ -150,7 +150,7 @@ def ids_in(source: str) -> frozenset[str]:
 def rows() -> Iterator[Row]:
     """All entries, each with the promises and situations that name it."""
     stated: dict[str, dict[str, list[str]]] = {}
-    for variant in map(load, names()):
+    for variant in map(load, every_name()):
         said = promises(variant)
         lasting = said.progress if variant.progress else ()
         for p in (*said.invariants, *said.goals, *lasting, *said.not_promised):

@@ -14,6 +14,7 @@ from named import Row, rows
 
 import groupcheck
 from groupcheck.model import engine
+from groupcheck.model.variants import every_name
 from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.listing import listing
@@ -99,7 +100,7 @@ def commands(examples: Callable[[str], Sequence[str]]) -> str:
 
 
 def variants() -> list[str]:
-    return [row["name"] for row in listing("variants")]
+    return every_name()
 
 
 def headed(kind: str, variant: str, told: Callable[[dict[str, Any]], Iterable[str]]) -> str:

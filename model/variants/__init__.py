@@ -2,6 +2,6 @@
 `VARIANT`.
 """
 
-from groupcheck.model.variants.registry import load, names
+from groupcheck.model.variants.registry import every_name, load, names
 
-__all__ = ["load", "names"]
+__all__ = ["every_name", "load", "names"]

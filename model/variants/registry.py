@@ -20,6 +20,8 @@ from importlib.metadata import EntryPoint, entry_points
 import attrs
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.protocol.classic.composition import every_feature
+from groupcheck.model.protocol.classic.plain_group import BASE
 from groupcheck.model.protocol.classic.presets import PLUS, PRESETS, named
 from groupcheck.model.protocol.variant import Variant
 
@@ -29,6 +31,12 @@ GROUP = "groupcheck.variants"
 def names() -> list[str]:
     """The names of all variants, in alphabetical order."""
     return sorted({*_shipped(), *_offered()})
+
+
+def every_name() -> list[str]:
+    """The same, and the name of each feature of the classic group that no variant has alone."""
+    alone = {load(BASE.name + PLUS + f.name).name for f in every_feature().values() if not f.joint}
+    return sorted({*names(), *alone})
 
 
 def load(name: str) -> Variant:

@@ -19,7 +19,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.variants.registry import load, names
+from groupcheck.model.variants.registry import every_name, load, names
 from groupcheck.oracles.explain.client_errors import cells
 from groupcheck.oracles.explain.subject import every_mutation, promises, variant_named
 from groupcheck.oracles.explain.zeros import OPTIONS
@@ -50,7 +50,7 @@ def listing(kind: str, variant: str | None = None) -> list[Row]:
     """The rows of a kind, of one variant or of all, in a stable order. Raises `UserError` for an
     unknown variant.
     """
-    chosen = [variant_named(name) for name in ([variant] if variant else names())]
+    chosen = [variant_named(name) for name in ([variant] if variant else every_name())]
     if kind in _OF_NO_VARIANT:
         return _OF_NO_VARIANT[kind]()
     if kind == "mutations":

@@ -37,6 +37,10 @@ from groupcheck.oracles.conform.member.tour import (
     Tour,
     Touring,
 )
+from groupcheck.oracles.conform.member.unsubscribing import (
+    UnsubscribingRows,
+    UnsubscribingSteps,
+)
 from groupcheck.oracles.conform.row_results import MAX_DIFFERENCES
 from groupcheck.oracles.conform.shown import scope_shown
 from groupcheck.oracles.explain.subject import variant_named
@@ -410,4 +414,6 @@ def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
 def _steps_of(rows: Rows) -> type[GroupSteps]:
     if isinstance(rows, FullOffsetRows):
         return FullOffsetSteps
+    if isinstance(rows, UnsubscribingRows):
+        return UnsubscribingSteps
     return CallbackSteps if isinstance(rows, CallbackRows) else GroupSteps

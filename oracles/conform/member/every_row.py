@@ -12,6 +12,7 @@ import attrs
 from groupcheck.model.engine import Spec, SpecError, UserError
 from groupcheck.model.protocol.classic.client_faults import late_commit
 from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
+from groupcheck.model.protocol.classic.features.unsubscribe import UnsubscribeScope
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC, Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
@@ -21,6 +22,7 @@ from groupcheck.oracles.conform.member.changing import Changing
 from groupcheck.oracles.conform.member.commit_styles import StyledRows
 from groupcheck.oracles.conform.member.keeping_rows import FullOffsetRows
 from groupcheck.oracles.conform.member.rows import Rows
+from groupcheck.oracles.conform.member.unsubscribing import UnsubscribingRows
 from groupcheck.oracles.explain.subject import one_of, subject, variant_named
 
 if TYPE_CHECKING:
@@ -139,6 +141,8 @@ def styles_of(
 def _kind_of_rows(scope: Scope) -> type[Rows]:
     if isinstance(scope, FullOffsetsScope):
         return FullOffsetRows
+    if isinstance(scope, UnsubscribeScope):
+        return UnsubscribingRows
     return CallbackRows if scope.callbacks else ApplicationRows
 
 

@@ -18,22 +18,15 @@ from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.promises import StepInvariant
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.verdict import UNKNOWN, Path, Verdict
-from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.classic.presets import PRESETS
 from groupcheck.model.protocol.consumer.words import CONSUMER
 from groupcheck.model.protocol.covers import Cover
 from groupcheck.model.protocol.story import Message
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.variants import load, names
+from groupcheck.model.variants import load
 
 FEW = 1_200  # states: of a cover scope that is kept without being needed
 MOST_STATES = 20_000  # of a cover scope: it has to be quick
-
-
-def every_name() -> list[str]:
-    """The variants with a name, and each feature that none of them has alone."""
-    alone = {load(f"classic+{f.name}").name for f in every_feature().values() if not f.joint}
-    return sorted({*names(), *alone})
 
 
 def by_night(several: list[str]) -> list[Any]:

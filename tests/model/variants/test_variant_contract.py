@@ -21,7 +21,6 @@ from attrs import frozen
 from contract import (
     MOST_STATES,
     by_night,
-    every_name,
     explored,
     generated,
     happened,
@@ -45,7 +44,7 @@ from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.timers import sync_timeout
 from groupcheck.model.protocol.covers import REACHED, Cover, covers_of
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.variants import load, names
+from groupcheck.model.variants import every_name, load, names
 from groupcheck.oracles.explain.subject import subject
 
 ROOT = Path(__file__).parents[3]

@@ -36,6 +36,7 @@ from groupcheck.model.engine import Spec, evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.classic.features.full_offsets.members import fetch_answer, txn_answer
+from groupcheck.model.protocol.classic.features.unsubscribe import unsubscribe
 from groupcheck.model.protocol.classic.group import Core
 from groupcheck.model.protocol.codes import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 from groupcheck.model.protocol.link import Link
@@ -65,10 +66,12 @@ BREAKS = (
     client_faults.lose_response,
     client_faults.disconnect,
     client_faults.delay_request,
+    unsubscribe,
 )
-OF_THREADS = (client_faults.poll_timeout.name,)
+# Those after which the process goes on, over the same connection unless it is lost.
+OF_THREADS = (client_faults.poll_timeout.name, unsubscribe.name)
 # What goes on without a connection: the SyncGroup is given up, and no LeaveGroup is sent.
-GOES_ON = (client.send_sync, client_faults.close)
+GOES_ON = (client.send_sync, client_faults.close, unsubscribe)
 # What does not happen without one.
 WAITS = (client_faults.lose_request, client_faults.lose_response, client_faults.poll_timeout)
 
