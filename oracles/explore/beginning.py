@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.explain import own
 from groupcheck.oracles.explain.subject import Subject, subject
-from groupcheck.oracles.explore.links import Given, parsed
+from groupcheck.oracles.explore.links import LONGEST, Given, parsed
 from groupcheck.oracles.explore.walk import Walk
 from groupcheck.oracles.printable import plain, printable
 
 KEY = "gc1-"
+LINK = re.compile(r"\bv=[0-9]+&of=")
 SCHEMAS = ("groupcheck.verdict/", "groupcheck.path/")
 LARGEST = 64 << 20  # bytes of a document
 DO = "give a key, a link, or a file that `check --json` or `explain --json` wrote"
@@ -33,6 +35,7 @@ def walk_from(
     it. Code of the user's is run only where the command line names it. Raises `UserError` for what
     does not fit.
     """
+    source = None if source is None else _link_in(source.strip())
     if source is None or source.startswith(KEY):
         if variant is None:
             raise UserError(
@@ -41,7 +44,7 @@ def walk_from(
                 do="name a variant, or give --from a link or a document",
             )
         return Walk(asked(), source)
-    if "v=" in source and "of=" in source and not Path(source).exists():
+    if LINK.search(source):
         found = parsed(source)
         about = asked() if is_asked or variant is not None else found.subject()
         if about.title != _title(found, about):
@@ -56,6 +59,18 @@ def walk_from(
     if about.scope() != document.get("scope"):
         raise _other(source, about.title)
     return Walk(about, _key(document, source))
+
+
+def _link_in(source: str) -> str:
+    """The link in a file that `save FILE.link` wrote; anything else as it is."""
+    if not source.endswith(".link") or LINK.search(source):
+        return source
+    try:
+        with Path(source).open(encoding="utf-8", errors="replace") as file:
+            return file.read(LONGEST).strip()
+    except OSError as error:
+        where = printable(source)[:80]
+        raise UserError(f"cannot be read: {error.strerror}", where=where, do=DO) from None
 
 
 def _title(found: Given, about: Subject) -> str:

@@ -21,7 +21,7 @@ from groupcheck.oracles.explain.subject import (
     variant_named,
 )
 from groupcheck.oracles.explore.walk import Walk
-from groupcheck.oracles.printable import brief, changes, place
+from groupcheck.oracles.printable import brief, changes, place, printable
 
 HEALTHY = "healthy"
 MOST = 12  # differences that are told
@@ -62,14 +62,18 @@ def other_of(about: Subject, name: str) -> Subject:
     if about.variant is None:
         if name == HEALTHY and about.mutation is not None:
             return subject(about.origin, **dict(about.arguments))
-        raise UserError("takes a variant, or a bug in a protocol of your own", where="--beside")
+        raise UserError(
+            f"{about.title} has nothing beside it",
+            where=printable(name)[:60],
+            do="put a bug into it with --mutation FILE.py:RULE, and take `healthy`",
+        )
     ids = [m.id for m in every_mutation()]
     if name == HEALTHY:
         if about.mutation is None:
             raise UserError(
                 f"{about.title} is healthy already",
-                where="--beside healthy",
-                do="add --mutation ID, or name one: --beside ID",
+                where=HEALTHY,
+                do="add --mutation ID, or name one here",
             )
         return _at_scope(about, about.variant.name, None)
     if name in ids:
@@ -118,7 +122,8 @@ def beside(walk: Walk, other: Walk) -> Beside:
             states.append(see.named(nearest.state))
             words = f"Here {here}. In {title} {there}."
             if here == there:
-                words = f"{here[:1].upper()}{here[1:]}, here and in {title}. What follows differs."
+                same = f"{here[:1].upper()}{here[1:]}, here and in {title}."
+                words = f"{same} The state after it differs."
             return Beside(title, tuple(states), Parting(number, True, words + _why(walk), told))
         before, state = step.state, follows.state
         states.append(see.named(state))

@@ -58,7 +58,11 @@ class Given:
 
 def given(about: Subject, key: str) -> Given:
     """What `address` tells of a walk."""
-    fields = arguments(about)
+    fields, bug = arguments(about), about.mutation
+    if about.variant is not None:
+        start = about.variant.scope_type(**(dict(bug.scope) if bug else {}))
+        if start == about.spec.scope:  # it comes back by itself
+            fields = {"mutation": bug.id} if bug else {}
     mutation, faults = fields.pop("mutation", None), fields.pop("faults", None)
     fields.pop("progress", None), fields.pop("invariants", None)
     name = about.variant.name if about.variant else about.origin or about.spec.name

@@ -17,7 +17,7 @@ from groupcheck.model.engine import Predicate, StepInvariant, UserError
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import DEADLOCK, Path, Step
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.oracles.explain.explanation import Explanation, retell, rows
+from groupcheck.oracles.explain.explanation import WHY, Explanation, retell, rows
 from groupcheck.oracles.explain.subject import Subject
 from groupcheck.oracles.printable import brief, changes, place
 
@@ -277,6 +277,11 @@ class Said:
     true: bool | None
     # Why that cannot be said; empty if it can.
     note: str = ""
+
+    @property
+    def promise(self) -> str:
+        """The statement without its reason."""
+        return self.statement.partition(WHY)[0]
 
 
 def promises_here(walk: Walk) -> tuple[Said, ...]:
