@@ -52,16 +52,58 @@ ASKED = (
     metavar="COMMANDS",
     help="Walk in the terminal with these commands, separated by semicolons. Repeatable.",
 )
+@click.option(
+    "--view",
+    metavar="FILE.py:NAME",
+    help="Show what this function of yours draws above the fields: view(state) returns the text of"
+    " an SVG.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="The port of the page. Default: any that is free.",
+)
+@click.option(
+    "--listen",
+    metavar="ADDRESS",
+    help="Serve the page at this address of the machine, so that others can open it. Default:"
+    " 127.0.0.1, which only this machine reaches.",
+)
+@click.option(
+    "--browser/--no-browser", default=True, help="Whether to open the page. Default: yes."
+)
 def explore(
-    variant: str | None, source: str | None, text: bool, do: Sequence[str], **options: Any
+    variant: str | None,
+    source: str | None,
+    text: bool,
+    do: Sequence[str],
+    view: str | None,
+    port: int,
+    listen: str | None,
+    browser: bool,
+    **options: Any,
 ) -> int:
     """Walk VARIANT (a name, or FILE.py:NAME for a protocol of your own), state by state: what can
     happen next in words, what it changes, what every promise says, and the shortest way to a goal.
 
-    In the terminal, `help` lists the commands. The walk is no verdict: it ends with 0, or with 2
-    after a command in a script that is not possible.
+    A server on this machine shows the page until Ctrl-C; its address holds a secret. With --text
+    or --do the walk is in the terminal, where `help` lists the commands. The walk is no verdict: it
+    ends with 0, or with 2 after a command in a script that is not possible.
     """
     from groupcheck.oracles.command_line.commands import explore
 
     is_asked = any(options[name] not in (None, (), False) for name in ASKED)
-    return explore(variant, source, is_asked, options, text=text, do=do)
+    return explore(
+        variant,
+        source,
+        is_asked,
+        options,
+        text=text,
+        do=do,
+        view=view,
+        port=port,
+        listen=listen,
+        browser=browser,
+    )

@@ -22,12 +22,48 @@ def run(
     *,
     text: bool,
     do: Sequence[str],
+    view: str | None,
+    port: int,
+    listen: str | None,
+    browser: bool,
 ) -> int:
     """Walks. `source`, `asked`, `is_asked`: as `walk_from` takes them. `do`: commands for the
-    terminal, in place of those that are typed.
+    terminal, in place of those that are typed. `view`: FILE.py:NAME of a function that draws a
+    state. `port`, `listen`: where the server of the page listens; `browser`: whether one is opened.
     """
     walk = walk_from(source, variant, asked, is_asked)
-    return converse(walk, _given(do) if do else _typed(), is_strict=bool(do) or not _asks())
+    if text or do:
+        if view is not None:
+            raise UserError("draws on the page", where="--view", do="leave out --text and --do")
+        return converse(walk, _given(do) if do else _typed(), is_strict=bool(do) or not _asks())
+    return _serve(walk, view, port, listen, browser)
+
+
+def _serve(walk: Walk, view: str | None, port: int, listen: str | None, browser: bool) -> int:
+    """Shows the page until Ctrl-C."""
+    from groupcheck.oracles.explain import own
+    from groupcheck.oracles.explore.questions import Desk
+    from groupcheck.oracles.explore.server import LOOPBACK, Server
+    from groupcheck.oracles.processes.supervisor import until_interrupted
+    from groupcheck.oracles.show.terminal import say
+
+    desk = Desk(walk)
+    if view is not None:
+        if not own.is_own(view):
+            raise UserError("is no FILE.py:NAME", where="--view", do="name a function of yours")
+        desk.view, desk.view_name = own.named(view, (Callable,), "a function"), printable(view)
+    with Server(desk, listen or LOOPBACK, port) as server:
+        if listen not in (None, LOOPBACK):
+            say(f"whoever reaches {listen} and knows the address can walk here")
+        print(f"{printable(walk.about.title)} at {server.address}", flush=True)
+        say("Ctrl-C ends it")
+        if browser:
+            import webbrowser
+
+            webbrowser.open(server.address)
+        with until_interrupted(lambda _: None):
+            server.serve_forever(poll_interval=0.2)
+    return 0
 
 
 def _asks() -> bool:

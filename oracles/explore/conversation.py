@@ -194,7 +194,7 @@ class Conversation:
     def _tree(self, rest: str) -> RenderableType:
         lines: list[RenderableType] = []
         for depth, node, here in self.walk.tree():
-            words = printable(node.words) or f"initial state {node.number}"
+            words = printable(self.walk.words_of(node))
             told = Text(f"{depth} {words}{'  <- here' if here else ''}", "bold" if here else "")
             # A branch is indented, and not each step.
             indent = sum(len(n.children) > 1 for n in node.line[:-1])

@@ -6,6 +6,7 @@ milliseconds, and nothing compiled is imported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
@@ -17,12 +18,13 @@ from groupcheck.model.engine import Predicate, StepInvariant, UserError
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import DEADLOCK, Path, Step
 from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.story import Lane
 from groupcheck.oracles.explain.explanation import WHY, Explanation, retell, rows
 from groupcheck.oracles.explain.subject import Subject
 from groupcheck.oracles.printable import brief, changes, place
 
 FAULTS = "faults"  # the group of choices that spend a fault
-LONGEST_WALK = 2_000  # steps; the story of a longer one takes seconds
+LONGEST_WALK = 1_000  # steps; the story of a longer one takes seconds
 MOST_OWN = 4  # values that tell two steps apart
 
 
@@ -53,7 +55,6 @@ class Node:
         # The number of the choice that led here; of the first node, of the initial state.
         self.number = 0
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.words = ""
         self.children: dict[int, Node] = {}
         # The child that was visited last, to which `redo` leads.
         self.last: Node | None = None
@@ -114,18 +115,17 @@ class Walk:
         choice = next((c for c in self.every_choice if c.number == number), None)
         if choice is None:
             raise UserError(f"no step has the number {number} here", where=self.about.title)
-        self._to(choice)
+        self._to(number, choice.step)
         return choice
 
-    def _to(self, choice: Choice) -> None:
+    def _to(self, number: int, step: Step) -> None:
         at = self.at
         if at.depth >= LONGEST_WALK:
             raise UserError(f"a walk has at most {LONGEST_WALK:,} steps", do="go back, or begin")
-        if choice.number not in at.children:
-            child = Node(choice.step.state, at, choice.step)
-            child.number, child.words = choice.number, choice.words
-            at.children[choice.number] = child
-        at.last = self.at = at.children[choice.number]
+        if number not in at.children:
+            child = at.children[number] = Node(step.state, at, step)
+            child.number = number
+        at.last = self.at = at.children[number]
 
     def back(self, steps: int = 1) -> int:
         """Undoes steps; returns how many there were to undo."""
@@ -144,13 +144,30 @@ class Walk:
 
     def follow(self, key: str) -> None:
         """Goes to the state at which a key ends. Raises `UserError` if it does not fit."""
+        if self._is_known(key):
+            return
         path = self.see.follow(key)
         start, *numbers = map(int, key[4:].partition("+")[0].split("."))
         if len(path.steps) > LONGEST_WALK:
             raise UserError(f"a walk has at most {LONGEST_WALK:,} steps", where=key[:60])
         self.at = self._root(start)
+        for number, step in zip(numbers, path.steps, strict=True):
+            self._to(number, step)
+
+    def _is_known(self, key: str) -> bool:
+        """Goes to the state at which a key ends, if the walk was there before. Was it?"""
+        if not re.fullmatch(r"gc1-[0-9]{1,8}(\.[0-9]{1,8})*", key):
+            return False
+        start, *numbers = map(int, key[4:].split("."))
+        node = self.roots.get(start)
         for number in numbers:
-            self.take(number)
+            node = None if node is None else node.children.get(number)
+        if node is None:
+            return False
+        self.at = node
+        while node.parent is not None:
+            node.parent.last, node = node, node.parent
+        return True
 
     def random(self, steps: int, seed: int) -> list[Choice]:
         """Takes up to so many random steps; fewer where nothing can happen any more. The same seed
@@ -162,7 +179,7 @@ class Walk:
                 break
             # Each step alike: groups with many outcomes come more often, as in `--random-walks`.
             taken.append(chance.choice(self.choices))
-            self._to(taken[-1])
+            self._to(taken[-1].number, taken[-1].step)
         return taken
 
     # -- what is here
@@ -235,6 +252,18 @@ class Walk:
         words = line.words if not line.who else f"{row.who}: {row.words}"
         choice = Choice(number, FAULTS if fault else group, words, row.changes, fault, (), step)
         return len(titles) if fault else titles.index(group), choice
+
+    def words_of(self, node: Node) -> str:
+        """The step that led to a node, in words."""
+        if node.parent is None or node.step is None:
+            return f"initial state {node.number}"
+        return self._choice(node.number, node.parent.state, node.step)[1].words
+
+    @cached_property
+    def lanes(self) -> tuple[Lane, ...]:
+        """Who takes part, as the stories of the spec have them."""
+        rest = self.starts[0][2]
+        return self.about.story(Path(self.see.places, rest, (), ()))[0].lanes
 
     @property
     def path(self) -> Path:
