@@ -48,8 +48,8 @@ types: $(READY)
 pytest: $(READY)
 	@$(RUN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-browser: $(READY) ## the pages that replay writes, looked at in a headless Chromium; half a minute
-	@$(RUN)/pytest tests/browser/look_at_replay.py
+browser: $(READY) ## the pages of replay and explore, looked at in a headless Chromium; a minute
+	@$(RUN)/pytest tests/browser/look_at_replay.py tests/browser/look_at_explore.py
 
 browser-docs: docs ## the site that `make docs` builds, looked at in the same way; half a minute
 	@$(RUN)/pytest tests/browser/look_at_site.py

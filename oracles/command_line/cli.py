@@ -20,6 +20,7 @@ from groupcheck.oracles.command_line import (
     cli_advise,
     cli_coordinator,
     cli_curve,
+    cli_explore,
     cli_judge,
     cli_kafka,
     cli_logs,
@@ -355,6 +356,7 @@ def list_(kind: str, variant: str | None, as_json: bool) -> int:
 
 
 for other in (
+    cli_explore.explore,
     cli_logs.replay,
     cli_logs.generate,
     cli_kafka.conform,

@@ -107,6 +107,16 @@ def explain(*, key: str, as_json: bool, html: Path | None, **options: Any) -> in
     return 0
 
 
+def explore(
+    variant: str | None, source: str | None, is_asked: bool, given: dict[str, Any], **options: Any
+) -> int:
+    """`groupcheck explore`: see `groupcheck.oracles.explore.command`."""
+    from groupcheck.oracles.explore.command import run
+
+    asked = {**given, "variant": variant, "progress": False}
+    return run(variant, source, lambda: _subject(asked), is_asked, **options)
+
+
 def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **options: Any) -> int:
     """`groupcheck replay`: see `groupcheck.oracles.replay.report`. Raises `UserError` if an option
     of --what-if is given without it.

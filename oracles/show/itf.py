@@ -16,7 +16,7 @@ import attrs
 from groupcheck import __version__
 from groupcheck.model.engine.errors import shown
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.engine.verdict import Step, Violation
+from groupcheck.model.engine.verdict import Path, Step, Violation
 from groupcheck.oracles.explain.subject import Subject
 from groupcheck.oracles.printable import WIDEST, in_order, plain, printable
 
@@ -25,19 +25,22 @@ def trace(about: Subject, violation: Violation) -> dict[str, Any]:
     """The path of a violation as an ITF document; each state's `#meta` names the rule that led to
     it and the index it stood for.
     """
+    what = f"{violation.invariant} is broken in the last state or by the last step"
+    return path_trace(about, violation.path, violation.key, what, "violation")
+
+
+def path_trace(about: Subject, path: Path, key: str, what: str, status: str) -> dict[str, Any]:
+    """Any path as an ITF document. `what`: what there is to see in it; `status`: as ITF has it."""
     named = Semantics(about.spec).named
-    loop = violation.path.loop_from
-    steps: tuple[Step | None, ...] = (None, *violation.path.steps)
+    loop = path.loop_from
+    steps: tuple[Step | None, ...] = (None, *path.steps)
     return {
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
-            "description": (
-                f"{violation.invariant} is broken in the last state or by the last step (groupcheck"
-                f" {__version__}, key {violation.key})"
-            ),
+            "description": f"{what} (groupcheck {__version__}, key {key})",
             "source": about.title,
-            "status": "violation",
+            "status": status,
         },
         "vars": list(about.spec.slots),
         **({} if loop is None else {"loop": loop}),
@@ -46,7 +49,7 @@ def trace(about: Subject, violation: Violation) -> dict[str, Any]:
                 "#meta": _about(number, step),
                 **{name: _slot(about, name, value) for name, value in named(state).items()},
             }
-            for number, (step, state) in enumerate(zip(steps, violation.path.states))
+            for number, (step, state) in enumerate(zip(steps, path.states))
         ],
     }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,11 @@ HEAD = '''"""Counterexamples of {title}, written by groupcheck {version}.
 
 Each test follows a key to the step that breaks a promise. Once the promise is kept again, the test
 fails: then turn it into groupcheck.check(...) of the same scope.
+"""
+'''
+HEAD_OF_WALK = '''"""A walk through {title}, written by groupcheck {version}.
+
+The test follows a key, and fails once a step is no longer possible, or a promise breaks on the way.
 """
 '''
 IMPORTS = "\nimport groupcheck\n"
@@ -49,7 +54,7 @@ def test_{name}():
 {arguments}    )
     assert followed.steps == (
 {steps}    )
-    assert followed.broken[{invariant}] == {depth}
+    assert {claim}
 """
 
 
@@ -58,7 +63,13 @@ def test_file(result: Answer, file: Path | None = None) -> str:
     files of the user's is named from there, so that the test finds it wherever pytest is started.
     Raises `UserError` for a spec without a name by which a test could find it.
     """
-    about = result.subject
+    return tests_of(result.subject, result.explanations, file)
+
+
+def tests_of(about: Subject, told: Sequence[Explanation], file: Path | None = None) -> str:
+    """The same for paths of a subject that were explained. A path on which no promise breaks is
+    claimed to break none.
+    """
     if about.variant is None and not about.origin:
         raise UserError(
             "a test file cannot name this spec",
@@ -67,9 +78,9 @@ def test_file(result: Answer, file: Path | None = None) -> str:
         )
     used: set[str] = set()
     folder = Path.cwd() if file is None else file.absolute().parent
-    tests = [_test(about, told, _name(told, used), folder) for told in result.explanations]
-    text = "".join(tests)
-    head = HEAD.format(title=_quiet(about.title), version=__version__)
+    text = "".join(_test(about, one, _name(one, used), folder) for one in told)
+    kind = HEAD if all(one.invariant for one in told) else HEAD_OF_WALK
+    head = kind.format(title=_quiet(about.title), version=__version__)
     return head + (IMPORTS_WITH_PLACE if "HERE + " in text else IMPORTS) + text
 
 
@@ -89,9 +100,16 @@ def _test(about: Subject, told: Explanation, name: str, folder: Path) -> str:
             f"        {literal((s.firing.name, s.firing.me, *s.firing.others))},\n"
             for s in told.path.steps
         ),
-        invariant=literal(told.invariant),
-        depth=len(told.path.steps),
+        claim=_claim(told),
     )
+
+
+def _claim(told: Explanation) -> str:
+    """What the test claims of the path."""
+    steps = len(told.path.steps)
+    if told.invariant:
+        return f"followed.broken[{literal(told.invariant)}] == {steps}"
+    return f"followed.met[{literal(told.goal)}] == {steps}" if told.goal else "not followed.broken"
 
 
 def _from(folder: Path, named: Any) -> str:
@@ -146,7 +164,9 @@ def literal(value: Any) -> str:
 
 
 def _name(told: Explanation, used: set[str]) -> str:
-    name = re.sub(r"\W+", "_", told.invariant, flags=re.ASCII) + "_breaks"
+    verb = "breaks" if told.invariant else "is_met" if told.goal else "breaks_nothing"
+    name = re.sub(r"\W+", "_", told.invariant or told.goal or "walk", flags=re.ASCII)
+    name = f"{name}_{verb}"
     while name in used:
         name += "_too"
     used.add(name)

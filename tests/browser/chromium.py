@@ -117,9 +117,16 @@ class Chromium:
         self._folder.cleanup()
 
     def open(
-        self, path: Path, width: int = 1200, height: int = 900, scheme: str = "light", **more: Any
+        self,
+        path: Path | str,
+        width: int = 1200,
+        height: int = 900,
+        scheme: str = "light",
+        **more: Any,
     ) -> Page:
-        """Loads a file in a new tab of this size and colour scheme, and waits until it is drawn."""
+        """Loads a file, or an address, in a new tab of this size and colour scheme, and waits until
+        it is drawn.
+        """
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self._pages[session] = Page(self, session)
@@ -129,7 +136,8 @@ class Chromium:
         page.call("Emulation.setDeviceMetricsOverride", **size)
         scheme_of = {"name": "prefers-color-scheme", "value": scheme}
         page.call("Emulation.setEmulatedMedia", media="screen", features=[scheme_of])
-        page.call("Page.navigate", url=path.resolve().as_uri())
+        address = path if isinstance(path, str) else path.resolve().as_uri()
+        page.call("Page.navigate", url=address)
         page.run(
             "new Promise(r => document.readyState === 'complete' && location.href !== 'about:blank'"
             " ? r(0) : addEventListener('load', () => r(0)))"

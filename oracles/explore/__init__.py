@@ -1,0 +1,1 @@
+"""Walking a protocol state by state: a library without a server, a terminal, and a page."""

@@ -1,0 +1,233 @@
+"""A state as a picture: cards with fields, messages as arrows, faults left. Data alone; a page
+draws it, and every text in it is plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import Spec
+from groupcheck.model.engine.element import Element
+from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.codes import name_of
+from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.story import Lane
+from groupcheck.oracles.explore.field_notes import Note, class_note, field_notes
+from groupcheck.oracles.printable import brief, place, printable
+
+DEEPEST = 3  # values inside values that have rows of their own
+LONGEST = 300  # characters of a value
+OF_COORDINATOR = ("seat", "seats")  # arrays that are the coordinator's memory of each member
+# Bit masks whose comments do not say so.
+MASKS = "assigned current granted held holds owned pending revoking share subscribed target".split()
+HIDDEN = ("walk",)  # at rest between steps
+SENT, RECEIVED = "sent", "received"
+
+
+@frozen
+class Row:
+    """A field of a card."""
+
+    name: str
+    value: str
+    note: str = ""
+    source: str = ""
+    # The value before the last step, if that has changed it.
+    was: str | None = None
+    # It has its default, and the last step has not changed it.
+    is_quiet: bool = False
+    inner: tuple[Row, ...] = ()
+
+
+@frozen
+class Card:
+    """The value of a slot, or of one element of an array."""
+
+    # As in `client[0]`.
+    name: str
+    # What its class is.
+    note: str
+    source: str
+    rows: tuple[Row, ...]
+    is_changed: bool
+
+
+@frozen
+class Arrow:
+    """A message between a member and the coordinator that has not arrived."""
+
+    # SENT by the member, or RECEIVED by it.
+    way: str
+    # Such as `JoinGroup`; its fields; and where it is: `parked`, `queue`, `late`, and in words.
+    text: str
+    fields: tuple[tuple[str, str], ...]
+    place: str
+    where: str
+    is_new: bool
+
+
+@frozen
+class Column:
+    """All of one index of the arrays."""
+
+    title: str
+    cards: tuple[Card, ...]
+    arrows: tuple[Arrow, ...] = ()
+    # What the coordinator remembers of it.
+    seats: tuple[Card, ...] = ()
+
+
+@frozen
+class Picture:
+    """A state."""
+
+    # Of what is single: the coordinator, the log.
+    title: str
+    cards: tuple[Card, ...]
+    columns: tuple[Column, ...]
+    # Fault -> how often it may still happen; `any` for any of them. None: the protocol has none.
+    faults: Mapping[str, int] | None
+
+
+def picture(spec: Spec, state: State, before: State | None, lanes: Sequence[Lane]) -> Picture:
+    """The picture of a state. `before`: the state before the last step, with which it is compared.
+    `lanes`: of a story of this spec, for the names of members.
+    """
+    single, faults = list[Card](), None
+    columns: dict[int, dict[str, list[Any]]] = {}
+    for k, (slot, index) in enumerate(spec.places):
+        value, old = state[k], None if before is None else before[k]
+        if isinstance(value, Budget):
+            faults = {"any": value.any} if value.any else dict(value.left)
+        elif slot not in HIDDEN:
+            was = value if before is None else old
+            shown = _card(place(slot, index), value, was)
+            if index is None:
+                single.append(shown)
+                continue
+            there = columns.setdefault(index, {"cards": [], "seats": [], "arrows": []})
+            there["seats" if slot in OF_COORDINATOR else "cards"].append(shown)
+            there["arrows"] += _arrows(value, was)
+    titles = {lane.me: lane.title for lane in lanes if lane.me is not None}
+    shared = next((lane.title for lane in lanes if lane.me is None), "")
+    return Picture(
+        printable(shared),
+        tuple(single),
+        tuple(
+            Column(printable(titles.get(k, str(k))), *(tuple(there[x]) for x in PARTS))
+            for k, there in sorted(columns.items())
+        ),
+        faults,
+    )
+
+
+PARTS = ("cards", "arrows", "seats")
+
+
+def _card(name: str, value: Any, was: Any) -> Card:
+    note = class_note(type(value)) if attrs.has(type(value)) else Note()
+    if attrs.has(type(value)) and not isinstance(value, Element):
+        rows = tuple(_rows(value, was, 1))
+    else:
+        rows = (_row("value", value, was, Note(), 1, attrs.NOTHING),)
+    return Card(name, printable(note.text), printable(note.source), rows, value != was)
+
+
+def _rows(value: Any, was: Any, depth: int) -> Iterator[Row]:
+    """The fields of an attrs value; those of the value before it, if that was of its class."""
+    notes = field_notes(type(value))
+    for f in attrs.fields(type(value)):
+        now = getattr(value, f.name)
+        old = getattr(was, f.name) if type(was) is type(value) else now
+        yield _row(f.name, now, old, notes.get(f.name, Note()), depth, f.default)
+
+
+def _row(name: str, value: Any, was: Any, note: Note, depth: int, default: Any) -> Row:
+    changed = value != was
+    inner = tuple(_inner(value, was, depth + 1)) if depth < DEEPEST else ()
+    if not note.text and (attrs.has(type(value)) or isinstance(value, Enum)):
+        note = class_note(type(value))
+    shown = _value(name, value, note.text, default)
+    return Row(
+        name.replace("_", " "),
+        shown if not inner else type(value).__name__ if attrs.has(type(value)) else "",
+        printable(note.text),
+        printable(note.source),
+        _value(name, was, note.text, default) if changed else None,
+        # An arrow shows a message.
+        not changed and (value == default or _is_message(value)),
+        inner,
+    )
+
+
+def _inner(value: Any, was: Any, depth: int) -> Iterator[Row]:
+    """The rows inside a value: fields of an attrs value, and elements of a tuple of such, or of
+    pairs of a number and such.
+    """
+    if isinstance(value, Element):
+        return
+    if attrs.has(type(value)):
+        yield from _rows(value, was, depth)
+    elif isinstance(value, tuple) and value:
+        olds = dict(_elements(was)) if isinstance(was, tuple) else {}
+        for name, one in _elements(value):
+            if not attrs.has(type(one)) or isinstance(one, Element):
+                return
+            # What was not there is new as a whole: its fields are not compared.
+            old = olds.get(name, one)
+            note = Note() if name in olds else Note("It was not there before.")
+            made = _row(name, one, old, note, depth, attrs.NOTHING)
+            yield made if name in olds else attrs.evolve(made, was="")
+
+
+def _elements(value: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    for k, one in enumerate(value):
+        if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], int):
+            yield f"id {one[0]}", one[1]
+        else:
+            yield str(k), one
+
+
+def _value(name: str, value: Any, note: str, default: Any) -> str:
+    """A value for people: partitions by their names, codes of errors by theirs."""
+    if isinstance(value, int) and type(value) is int:
+        if value == -1 and default == -1:
+            return "none"
+        if value >= 0 and ("bit mask" in note or name in MASKS):
+            letter = "p" if "partition" in note else "t" if "topic" in note else ""
+            items = [f"{letter}{k}" for k in range(value.bit_length()) if value >> k & 1]
+            return "{" + ", ".join(items) + "}"
+        if name in ("code", "failed") and value:
+            return f"{value} {name_of(value)}"
+    return brief(value, LONGEST)
+
+
+def _arrows(value: Any, was: Any) -> Iterator[Arrow]:
+    """The messages in a value: what classes of a module `messages` are held by its fields."""
+    if not attrs.has(type(value)) or isinstance(value, Element):
+        return
+    notes = field_notes(type(value))
+    for f in attrs.fields(type(value)):
+        now = getattr(value, f.name)
+        old = getattr(was, f.name) if type(was) is type(value) else None
+        olds = old if isinstance(old, tuple) else (old,)
+        for one in now if isinstance(now, tuple) else (now,):
+            if _is_message(one):
+                way = RECEIVED if type(one).__name__.endswith(("Answer", "Told")) else SENT
+                told = tuple(
+                    (x.name, _value(x.name, v, "", x.default))
+                    for x in attrs.fields(type(one))
+                    if (v := getattr(one, x.name)) != x.default
+                )
+                where = printable(notes.get(f.name, Note(f.name)).text)
+                yield Arrow(way, type(one).__name__, told, f.name, where, one not in olds)
+
+
+def _is_message(value: Any) -> bool:
+    kind = type(value)
+    return attrs.has(kind) and kind.__module__.endswith(".messages") and kind.__name__ != "Link"

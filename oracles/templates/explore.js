@@ -1,0 +1,433 @@
+"use strict";
+// The page of `groupcheck explore`. It asks oracles/explore/questions.py and draws the answers.
+// Every text of an answer becomes a text node, never markup. There is no framework: an answer
+// replaces what is shown, and `el` below is all that this takes.
+
+(() => {
+  const $ = (selector) => document.querySelector(selector);
+  const first = JSON.parse($("#first").textContent);
+  const MOST_QUIET = 3; // fields that are as at first: more are folded
+  const SVG = "http://www.w3.org/2000/svg";
+  const opened = new Set(); // what the reader has unfolded, by name
+  let here = first.key; // the key of the state that is shown
+  let line = first.key; // the furthest key of this branch, for `forward`
+  let shown = null; // the last answer about a state
+  let asked = 0; // the number of the last move, so that late answers are dropped
+  let seed = 0;
+  let timer = 0;
+
+  function el(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name === "on") made.addEventListener("click", value);
+      else if (value === true) made.setAttribute(name, "");
+      else if (value !== false && value !== null) made.setAttribute(name, value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== ""));
+    return made;
+  }
+
+  function draw(tag, attributes, text = "", title = "") {
+    const made = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text) made.textContent = text;
+    if (title) made.append(draw("title", {}, title));
+    return made;
+  }
+
+  async function overHttp(question) {
+    const answer = await fetch("ask", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(question),
+    });
+    return answer.json();
+  }
+
+  // A page without a server answers by itself.
+  const post = self.groupcheckAsk ?? overHttp;
+
+  async function ask(what, more = {}) {
+    let told;
+    try {
+      told = await post({ ask: what, key: here, ...more });
+    } catch {
+      told = { error: "groupcheck does not answer: is the command still running?" };
+    }
+    $("#error").textContent = told.error ?? "";
+    return told.error ? null : told;
+  }
+
+  // -- moving
+
+  const parent = (key) => (key.includes(".") ? key.slice(0, key.lastIndexOf(".")) : null);
+  const isOn = (key, branch) => branch === key || branch.startsWith(`${key}.`);
+
+  async function go(key, keep = true) {
+    asked += 1;
+    const number = asked;
+    const told = await ask("state", { key });
+    if (!told || number !== asked) return false;
+    here = told.key;
+    if (!isOn(here, line)) line = here;
+    shown = told;
+    if (keep && location.hash !== `#${told.link}`) history.pushState(null, "", `#${told.link}`);
+    render(told);
+    const path = await ask("path", { key: here });
+    if (path && number === asked) renderPath(path);
+    if (number === asked && $("#tree").open) await renderTree();
+    if (number === asked && $("#other")?.dataset.on) await compare();
+    document.body.dataset.ready = String(number);
+    return true;
+  }
+
+  const moves = {
+    begin: () => go(here.split(".")[0]),
+    back: () => parent(here) && go(parent(here)),
+    forward: () => {
+      if (line === here) return null;
+      const rest = line.slice(here.length + 1);
+      return go(`${here}.${rest.split(".")[0]}`);
+    },
+    play: () => play(!timer),
+    random: async () => {
+      const told = await ask("random", { steps: 10, seed });
+      seed += 1;
+      return told && go(told.key);
+    },
+    copy: async () => {
+      await navigator.clipboard?.writeText(location.href);
+      $("#where").textContent = "The link is in the clipboard.";
+    },
+  };
+
+  function play(on) {
+    clearInterval(timer);
+    timer = 0;
+    if (on && line !== here) {
+      timer = setInterval(() => (line === here ? play(false) : moves.forward()), 1200);
+      moves.forward();
+    }
+    $("[data-do=play]").setAttribute("aria-pressed", String(Boolean(timer)));
+  }
+
+  async function take(choice) {
+    const inside = $("#choices").contains(document.activeElement);
+    if (await go(`${here}.${choice.number}`) && inside) $("#next").focus();
+  }
+
+  // -- the state
+
+  function plural(count, word) {
+    return `${count} ${word}${count === 1 ? "" : "s"}`;
+  }
+
+  function render(told) {
+    const begun = told.depth === 0;
+    $("#where").textContent = begun ? `At the beginning: ${told.words}.`
+      : `After ${plural(told.depth, "step")}: ${told.words}.`;
+    const broken = told.promises.filter((p) => p.true === false);
+    const met = told.goals.filter((g) => g.true);
+    $("#alarm").replaceChildren(
+      ...broken.map((p) => el("p", { class: "fact" }, `✕ ${p.name} is broken: ${p.promise}`)),
+      met.length ? el("p", { class: "met" }, `✓ met here: ${met.map((g) => g.name).join(", ")}`) : "",
+    );
+    renderPicture(told);
+    renderChoices(told);
+    renderSaid($("#promises"), told.promises, "promises hold here", ["holds", "broken"]);
+    renderSaid($("#met"), told.goals, "goals are met here", ["met", "not met"]);
+    $("[data-do=back]").disabled = $("[data-do=begin]").disabled = begun;
+    $("[data-do=forward]").disabled = $("[data-do=play]").disabled = line === here;
+    $("[data-do=random]").disabled = !told.choices.length;
+  }
+
+  function renderPicture(told) {
+    const { title, cards, columns, faults } = told.picture;
+    const parts = [];
+    if (told.svg) {
+      const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(told.svg)}`;
+      parts.push(el("img", { src: source, alt: `the state, drawn by ${told.viewed}` }));
+    }
+    parts.push(...places(title, cards, columns));
+    if (faults) {
+      const left = Object.entries(faults).map(([name, n]) => `${name} ${n}`).join(", ");
+      parts.push(el("p", { class: "reason" }, `Faults left: ${left || "none"}`));
+    }
+    $("#picture").replaceChildren(...parts);
+  }
+
+  function places(title, cards, columns) {
+    const seats = columns.flatMap((c) => c.seats.map((card) => cardOf(card, `, of ${c.title}`)));
+    const parts = [];
+    if (cards.length || seats.length) {
+      parts.push(el("div", { class: "place" }, el("h2", {}, title || "shared"),
+        el("div", { class: "cards" }, ...cards.map((card) => cardOf(card)), ...seats)));
+    }
+    if (columns.length) {
+      parts.push(el("div", { class: "columns" }, ...columns.map((column) => el("div",
+        { class: "place" }, el("h2", {}, column.title), arrowsOf(column.arrows),
+        el("div", { class: "cards" }, ...column.cards.map((card) => cardOf(card)))))));
+    }
+    return parts;
+  }
+
+  function arrowsOf(arrows) {
+    const items = arrows.map((arrow) => {
+      const icon = draw("svg", { width: 14, height: 26, "aria-hidden": "true" });
+      icon.append(draw("path", { d: arrow.way === "sent" ? "M7 25V3M2 8L7 2L12 8"
+        : "M7 1V23M2 18L7 24L12 18" }));
+      const fields = arrow.fields.map(([name, value]) => `${name} ${value}`).join(", ");
+      const way = arrow.way === "sent" ? "to the coordinator" : "from the coordinator";
+      return el("li", { class: arrow.is_new ? "new" : "", title: arrow.where }, icon,
+        el("span", { class: "text" }, `${arrow.text}${fields ? ` (${fields})` : ""} `,
+          el("small", {}, `${way}, ${arrow.place}${arrow.is_new ? ", new" : ""}`)));
+    });
+    return items.length ? el("ul", { class: "arrows" }, ...items) : "";
+  }
+
+  function noteOf(text, source) {
+    return el("p", { class: "note" }, text, el("span", { class: "source" }, source));
+  }
+
+  // A button that unfolds a note below it; what is unfolded stays so from state to state.
+  function named(label, id, text, source) {
+    if (!text && !source) return [label, ""];
+    const note = noteOf(text, source);
+    note.hidden = !opened.has(id);
+    const button = el("button", { type: "button", title: `${text} ${source}`.trim(),
+      "aria-expanded": String(!note.hidden), on: () => {
+        note.hidden = !note.hidden;
+        button.setAttribute("aria-expanded", String(!note.hidden));
+        if (note.hidden) opened.delete(id); else opened.add(id);
+      } }, label);
+    return [button, note];
+  }
+
+  function cardOf(card, more = "") {
+    const [label, note] = named(card.name + more, card.name, card.note, card.source);
+    return el("article", { class: card.is_changed ? "card changed" : "card" },
+      el("h3", {}, label), note, ...rowsOf(card.rows, card.name));
+  }
+
+  function rowsOf(rows, id) {
+    const folds = rows.filter((r) => r.is_quiet).length > MOST_QUIET;
+    const quiet = folds ? rows.filter((r) => r.is_quiet) : [];
+    const loud = rows.filter((r) => !folds || !r.is_quiet);
+    const parts = loud.map((row) => fieldOf(row, id));
+    if (quiet.length) {
+      const name = `${id} quiet`;
+      const folded = el("details", { open: opened.has(name) },
+        el("summary", {}, `${quiet.length} more, as at first`),
+        ...quiet.map((row) => fieldOf(row, id)));
+      folded.addEventListener("toggle", () => {
+        if (folded.open) opened.add(name); else opened.delete(name);
+      });
+      parts.push(folded);
+    }
+    return parts;
+  }
+
+  function fieldOf(row, id) {
+    const changed = row.was !== null;
+    const [label, note] = named(row.name, `${id}.${row.name}`, row.note, row.source);
+    const inner = row.inner.length
+      ? el("div", { class: "inner" }, ...rowsOf(row.inner, `${id}.${row.name}`)) : "";
+    const was = changed && !row.inner.length ? el("span", { class: "was" }, row.was || "new") : "";
+    return el("div", { class: changed ? "field changed" : "field" }, label, " ",
+      el("b", {}, row.value), was, changed ? el("span", { class: "mark" }, " •") : "", note, inner);
+  }
+
+  // -- what can happen next
+
+  function renderChoices(told) {
+    const groups = new Map();
+    told.choices.forEach((choice, k) => {
+      if (!groups.has(choice.group)) groups.set(choice.group, []);
+      groups.get(choice.group).push(el("li", {}, el("button",
+        { type: "button", on: () => { play(false); take(choice); } },
+        el("kbd", {}, String(k + 1)), " ", choice.fault ? el("b", {}, `${choice.fault}: `) : "",
+        choice.words,
+        ...choice.breaks.map((name) => el("span", { class: "breaks" }, `breaks ${name}`)),
+        ...choice.changes.map((change) => el("small", {}, change)))));
+    });
+    const parts = [...groups].map(([group, items]) => el("div",
+      { class: group === "faults" ? "group faults" : "group" },
+      el("h3", {}, group), el("ol", {}, ...items)));
+    const end = told.deadlock ? "Nothing can happen any more: a deadlock."
+      : "Nothing can happen any more.";
+    $("#choices").replaceChildren(...(parts.length ? parts : [el("p", {}, end)]));
+  }
+
+  function renderSaid(details, every, words, [yes, no]) {
+    details.hidden = !every.length;
+    const count = every.filter((s) => s.true).length;
+    details.querySelector("summary").textContent = `${count} of ${every.length} ${words}`;
+    details.querySelector("ul").replaceChildren(...every.map((s) => {
+      const said = s.true === null ? s.note : s.true ? yes : no;
+      return el("li", {}, el("b", { class: s.true === false && no === "broken" ? "fact" : "" },
+        `${s.name}: ${said}. `), s.promise, s.why ? ` Why: ${s.why}` : "",
+      s.source ? el("span", { class: "source" }, ` ${s.source}`) : "");
+    }));
+  }
+
+  // -- the path
+
+  function picture({ width, height, shapes }, style, name) {
+    const svg = draw("svg", { class: style, viewBox: `0 0 ${width} ${height}`, width, height,
+      role: "img", "aria-label": "the path as a swim-lane; the table below says the same" });
+    const marker = draw("marker", { id: `${name}-head`, viewBox: "0 0 8 8", refX: 7.5, refY: 4,
+      markerWidth: 7, markerHeight: 7, orient: "auto" });
+    marker.append(draw("path", { class: "head", d: "M0 0.5 8 4 0 7.5z" }));
+    svg.append(marker);
+    for (const [kind, look, x, y, x2, y2, text, full] of shapes) {
+      if (kind === "text") svg.append(draw("text", { class: look, x, y }, text, full));
+      else if (kind === "box") {
+        svg.append(draw("rect", { class: look, x, y, width: x2, height: y2 }, "", full));
+      } else {
+        const head = kind === "arrow" ? { "marker-end": `url(#${name}-head)` } : {};
+        svg.append(draw("line", { class: look, x1: x, y1: y, x2, y2, ...head }));
+      }
+    }
+    return svg;
+  }
+
+  function renderPath(told) {
+    const head = ["step", "who", "what happens", "what changes"];
+    const rows = told.rows.map(([steps, who, words, changes, broken]) => el("tr",
+      { class: broken.length ? "broken" : "" }, el("td", {}, steps), el("td", {}, who),
+      el("td", {}, words, ...broken.map((b) => el("strong", { class: "fact" }, `✕ ${b}`))),
+      el("td", {}, ...changes.map((c) => el("code", {}, c)))));
+    const table = el("details", { open: opened.has("table") },
+      el("summary", {}, "The steps as a table"),
+      el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))),
+        el("tbody", {}, ...rows)));
+    table.addEventListener("toggle", () => {
+      if (table.open) opened.add("table"); else opened.delete("table");
+    });
+    const figure = el("figure", { tabindex: "0", "aria-label": "the path as a picture" },
+      picture(told.wide, "wide", "w"), picture(told.narrow, "narrow", "n"));
+    $("#path").replaceChildren(figure, told.trouble ? el("p", { class: "source" }, told.trouble) : "",
+      table, el("details", {}, el("summary", {}, "The story in words"), el("p", {}, told.prose)));
+  }
+
+  async function renderTree() {
+    const told = await ask("tree");
+    if (!told) return;
+    $("#tree ul").replaceChildren(
+      ...told.branches.map(([indent, depth, key, words]) => {
+        const item = el("li", {}, el("button", { type: "button",
+          "aria-current": key === here ? "step" : null, on: () => go(key) }, `${depth} ${words}`));
+        item.style.paddingLeft = `${Math.min(indent, 8)}rem`;
+        return item;
+      }),
+      told.more ? el("li", {}, `and ${told.more} more`) : "",
+    );
+  }
+
+  // -- side by side
+
+  async function compare() {
+    const told = await ask("beside", { other: $("#other").value });
+    if (!told) return;
+    const parts = [];
+    if (told.parting === null) {
+      parts.push(el("p", {}, `${told.title} takes the same ${plural(told.steps, "step")}.`));
+    } else {
+      const key = here.split(".").slice(0, told.parting + 1).join(".");
+      parts.push(el("p", { class: "parting" },
+        el("b", {}, `They part at step ${told.parting}. `), told.words, " ",
+        el("button", { type: "button", on: () => go(key) }, `see step ${told.parting}`)));
+      if (told.differences.length) {
+        const cells = (tag, texts) => el("tr", {}, ...texts.map((t) => el(tag, {}, t)));
+        parts.push(el("table", {}, el("thead", {}, cells("th", ["field", "here", told.title])),
+          el("tbody", {}, ...told.differences.map((d) => cells("td", d)))));
+      }
+    }
+    const { title, cards, columns } = told.picture;
+    const state = el("details", { open: opened.has("beside") },
+      el("summary", {}, `${told.title} after ${plural(told.steps, "step")}`),
+      ...places(title, cards, columns));
+    state.addEventListener("toggle", () => {
+      if (state.open) opened.add("beside"); else opened.delete("beside");
+    });
+    $("#compared").replaceChildren(...parts, state);
+  }
+
+  // -- for elsewhere
+
+  async function exportAs(kind) {
+    const told = await ask("export", { kind });
+    if (!told) return;
+    const text = el("textarea", { readonly: true, "aria-label": told.name || "command lines" });
+    text.value = told.text;
+    const parts = [text];
+    if (told.name) {
+      const link = el("a", { download: told.name }, `save as ${told.name}`);
+      link.href = URL.createObjectURL(new Blob([told.text], { type: "text/plain" }));
+      parts.push(el("p", {}, link));
+    }
+    $("#exported").replaceChildren(...parts);
+  }
+
+  // -- what the reader does
+
+  document.querySelectorAll("[data-do]").forEach((button) => {
+    button.addEventListener("click", () => {
+      if (button.dataset.do !== "play") play(false);
+      moves[button.dataset.do]();
+    });
+  });
+  document.querySelectorAll("[data-export]").forEach((button) => {
+    button.addEventListener("click", () => exportAs(button.dataset.export));
+  });
+  $("#seek").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const wanted = $("#wanted").value.trim();
+    if (!wanted) return;
+    $("#sought").textContent = "looking …";
+    const told = await ask("seek", { wanted });
+    $("#sought").textContent = told ? told.words : "";
+    if (told?.found) await go(told.key);
+  });
+  $("#beside")?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    $("#other").dataset.on = $("#other").value.trim();
+    if ($("#other").dataset.on) compare(); else $("#compared").replaceChildren();
+  });
+  $("#tree").addEventListener("toggle", () => $("#tree").open && renderTree());
+
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, textarea");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const keys = { ArrowLeft: "back", ArrowRight: "forward", Home: "begin", r: "random", p: "play" };
+    if (event.target.closest?.("figure") && event.key.startsWith("Arrow")) return; // it scrolls
+    if (/^[1-9]$/.test(event.key) && shown?.choices[event.key - 1]) {
+      play(false);
+      take(shown.choices[event.key - 1]);
+    } else if (keys[event.key]) {
+      if (event.key !== "p") play(false);
+      moves[keys[event.key]]();
+    } else if (event.key === "g") $("#wanted").focus();
+    else if (event.key === "n") $("#next").focus();
+    else return;
+    event.preventDefault();
+  });
+
+  function keyInAddress() {
+    const text = location.hash.slice(1);
+    if (text.startsWith(first.of)) return text.slice(first.of.length);
+    if (text) {
+      $("#error").textContent = "This link is about something else. Open it with: groupcheck explore"
+        + ` --from '${text.slice(0, 300)}'`;
+    }
+    return null;
+  }
+
+  addEventListener("popstate", () => {
+    const key = keyInAddress();
+    if (key && key !== here) go(key, false);
+  });
+  const asks = keyInAddress();
+  line = first.key;
+  go(asks ?? first.key, asks !== null || !location.hash);
+})();

@@ -1,0 +1,137 @@
+"""Who the server of `explore` answers, and what it refuses."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from groupcheck import UserError
+from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.explore.page import page
+from groupcheck.oracles.explore.questions import Desk
+from groupcheck.oracles.explore.server import LARGEST, Server
+from groupcheck.oracles.explore.walk import Walk
+
+BUG = "keeps_partitions_when_lost"
+QUESTION = {"ask": "state", "key": "gc1-0"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server(Desk(Walk(subject("classic", mutation=BUG)))) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def asked(
+    server: Server, method: str, path: str, question: Any = None, **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    connection = http.client.HTTPConnection(*server.server_address[:2], timeout=20)
+    usual = {"Host": server.name, "Origin": f"http://{server.name}"}
+    usual |= {"Content-Type": "application/json"} if question is not None else {}
+    told = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    body = question if isinstance(question, bytes | None) else json.dumps(question).encode()
+    connection.request(method, path, body, {n: v for n, v in told.items() if v})
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, dict(answer.headers), content
+
+
+def test_the_page_and_an_answer(server: Server) -> None:
+    status, headers, content = asked(server, "GET", f"/{server.token}/", Origin="")
+    assert status == 200 and headers["Content-Type"] == "text/html; charset=utf-8"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    assert b"keeps_partitions_when_lost" in content
+    status, _, content = asked(server, "POST", f"/{server.token}/ask", QUESTION)
+    assert status == 200 and json.loads(content)["key"] == "gc1-0"
+
+
+def test_each_run_has_an_address_of_its_own_on_this_machine_alone(server: Server) -> None:
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{24}/", server.address)
+    with Server(server.desk) as other:
+        assert other.token != server.token
+        assert other.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("path", ["/", "/ask", "/{}", "/{}/other", "/{}x/", "/{}/ask"])
+def test_whoever_does_not_know_the_address_gets_nothing(server: Server, path: str) -> None:
+    assert asked(server, "GET", path.format(server.token))[0] == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost", "127.0.0.1:1", " "])
+def test_another_name_of_this_machine_leads_nowhere(server: Server, host: str) -> None:
+    assert asked(server, "GET", f"/{server.token}/", Host=host)[0] == 421
+    assert asked(server, "POST", f"/{server.token}/ask", QUESTION, Host=host)[0] == 421
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Content_Type": "text/plain"},
+        {"Content_Type": "application/x-www-form-urlencoded"},
+    ],
+)
+def test_a_question_from_elsewhere_is_refused(server: Server, headers: dict[str, str]) -> None:
+    path = f"/{server.token}/ask"
+    assert asked(server, "POST", path, QUESTION, **headers)[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"", 400), (b"[]", 400), (b"{", 400), (b"[" * 50_000, 400), (b" " * (LARGEST + 1), 413)],
+    ids=["empty", "list", "cut", "deep", "long"],
+)
+def test_what_is_no_question_is_refused(server: Server, body: bytes, status: int) -> None:
+    assert asked(server, "POST", f"/{server.token}/ask", body)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("question", "what"),
+    [
+        ({}, "ask is not a text"),
+        ({"ask": "shell", "key": "gc1-0"}, "unknown question 'shell'"),
+        ({"ask": "state", "key": "gc1-0.99"}, "the key does not fit at step 1"),
+        ({"ask": "state", "key": 1}, "key is not a text"),
+        ({"ask": "state", "key": "gc1-0" + ".0" * 9_000}, "key is not a text of up to"),
+        ({"ask": "random", "key": "gc1-0", "steps": 10**6, "seed": 0}, "steps is not a whole"),
+        ({"ask": "random", "key": "gc1-0", "steps": True, "seed": 0}, "steps is not a whole"),
+        ({"ask": "seek", "key": "gc1-0", "wanted": "__import__('os')"}, "can call nothing else"),
+        ({"ask": "beside", "key": "gc1-0", "other": "../x.py:y"}, "unknown variant or mutation"),
+        ({"ask": "export", "key": "gc1-0", "kind": "../x"}, "unknown kind of export"),
+    ],
+)
+def test_a_question_that_cannot_be_answered_is_told_in_a_sentence(
+    server: Server, question: dict[str, Any], what: str
+) -> None:
+    status, _, content = asked(server, "POST", f"/{server.token}/ask", question)
+    assert status == 200 and what in json.loads(content)["error"]
+
+
+def test_a_port_that_is_taken_is_the_user_s_error(server: Server) -> None:
+    with pytest.raises(UserError, match="cannot listen"):
+        Server(server.desk, port=server.server_address[1])
+
+
+def test_the_policy_of_the_page_names_its_one_script() -> None:
+    first = Desk(Walk(subject("classic"))).first()
+    first["title"] = "</script><script>alert(1)</script>"
+    text = page(first)
+    assert text.count("<script") == 2 and "<script>alert" not in text
+    assert re.search(
+        r"default-src 'none'; .*script-src 'sha256-[\w+/=]+'; connect-src 'self'", text
+    )

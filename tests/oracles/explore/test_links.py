@@ -1,0 +1,108 @@
+"""Walks as texts: links, keys, documents and command lines."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from groupcheck import UserError
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.explain.subject import Subject, subject
+from groupcheck.oracles.explore.beginning import walk_from
+from groupcheck.oracles.explore.links import address, command_line, parsed
+
+BUG = "keeps_partitions_when_lost"
+EXAMPLE = "tests/examples/two_phase_commit.py:two_phase_commit"
+KEY = "gc1-0.0.2"
+
+
+def asked() -> Subject:
+    raise AssertionError("the options were asked for")
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        subject("classic", mutation=BUG),
+        subject("classic", mutation=BUG, faults={}),
+        subject("classic+static", members=2, faults={"crash": 2, "close": 1}, assignor="any"),
+        subject("consumer", settings={"java": "yes"}),
+        subject("offsets", members=1, any_faults=1),
+    ],
+    ids=lambda about: about.title,
+)
+def test_a_link_brings_back_the_scope_and_the_key(about: Subject) -> None:
+    link = address(about, KEY)
+    found = parsed(f"http://127.0.0.1:1/x#{link}")
+    assert found.key == KEY
+    again = found.subject()
+    assert (again.spec.name, again.spec.scope, again.mutation) == (
+        about.spec.name, about.spec.scope, about.mutation,
+    )  # fmt: skip
+
+
+def test_a_link_starts_no_code_of_its_own() -> None:
+    text = f"v=1&of={EXAMPLE}&key=gc1-0"
+    with pytest.raises(UserError, match="code of its own"):
+        walk_from(text, None, asked, False)
+    with pytest.raises(UserError, match="code of its own"):
+        walk_from(
+            "v=1&of=classic&mutation=x.py:y&key=gc1-0",
+            None,
+            lambda: parsed("v=1&of=classic&mutation=x.py:y&key=gc1-0").subject(),
+            False,
+        )
+
+
+@pytest.mark.parametrize(
+    "text", ["v=2&of=classic&key=gc1-0", "v=1&of=classic", "v=1&of=classic&key=gc1-0&fault=crash=x"]
+)
+def test_a_link_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(UserError):
+        parsed(text)
+
+
+@pytest.fixture(scope="module")
+def verdict(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from groupcheck.oracles.check.run import check
+
+    path = tmp_path_factory.mktemp("from") / "verdict.json"
+    path.write_text(json.dumps(check("classic", mutation=BUG, engine="plain").document()))
+    return path
+
+
+def test_a_verdict_begins_at_the_end_of_its_counterexample(verdict: Path) -> None:
+    for variant in (None, "classic"):
+        walk = walk_from(str(verdict), variant, asked, False)
+        assert walk.about.title == f"classic with {BUG}" and len(walk.path.steps) == 13
+    same = subject("classic", mutation=BUG)
+    assert walk_from(str(verdict), "classic", lambda: same, True).key == walk.key
+
+
+def test_what_does_not_fit_a_document_is_refused(verdict: Path, tmp_path: Path) -> None:
+    healthy = subject("classic")
+    with pytest.raises(UserError, match="about something else"):
+        walk_from(str(verdict), "static_membership", asked, False)
+    with pytest.raises(UserError, match="about something else"):
+        walk_from(str(verdict), "classic", lambda: healthy, True)
+    other = tmp_path / "other.json"
+    for text in ("", "[]", "{}", '{"schema": "groupcheck.bugs/1"}'):
+        other.write_text(text)
+        with pytest.raises(UserError):
+            walk_from(str(other), None, asked, False)
+    holds = {**json.loads(verdict.read_text()), "violations": [], "verdict": "holds"}
+    other.write_text(json.dumps(holds))
+    with pytest.raises(UserError, match="has no counterexample: the verdict is holds"):
+        walk_from(str(other), None, asked, False)
+
+
+def test_a_command_line_comes_to_the_same_walk(capsys: pytest.CaptureFixture[str]) -> None:
+    about = subject("classic", mutation=BUG, members=2, faults={"session_timeout": 2})
+    line = command_line(about, "explain", "gc1-0.0.2")
+    assert cli.run([*shlex.split(line)[1:], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["key"] == "gc1-0.0.2" and told["scope"] == about.scope()
+    assert told["mutation"] == BUG
