@@ -31,6 +31,7 @@ OFFENDERS = {
     "models-do-not-search": ("model/variants/planted_b.py", "groupcheck.model.engine.fast.explore"),
     "judge-apart": ("model/engine/reference.py", "numpy"),
     "compiled-code-in-the-engine": ("oracles/planted_b.py", "numpy"),
+    "nothing-compiled": ("oracles/show/planted_a.py", "psutil"),
     "mutations-for-the-doors": ("traces/story/planted_b.py", "groupcheck.model.mutations"),
     "terminal-at-the-door": ("traces/story/planted_a.py", "click"),
     "one-name": ("oracles/planted_a.py", "model"),

@@ -1,18 +1,25 @@
-"""The memory of this process, and what is said where it ends."""
+"""The memory of this process, and what is said where it ends.
+
+`psutil` and `resource` are imported late: both are compiled, and neither is in a browser tab, where
+nothing limits address space and nobody can tell how much memory is taken.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import mmap
 import os
-import resource
+import sys
 from functools import cache
-
-import psutil
+from typing import TYPE_CHECKING
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.verdict import Limits
 
+if TYPE_CHECKING:
+    import psutil
+
+IN_A_TAB = sys.platform == "emscripten"
 MIB = 1 << 20
 # Paths and a verdict's document take less than the first; where there is no room for it, the last
 # still is enough for a document.
@@ -26,25 +33,37 @@ EDGE = 3 * MIB
 @cache
 def process(pid: int) -> psutil.Process:
     """Made once for each process, forked ones too: to make it costs more than to ask it."""
+    import psutil
+
     return psutil.Process(pid)
 
 
 def resident_bytes() -> int:
-    """Resident memory of this process, in bytes."""
-    return int(process(os.getpid()).memory_info().rss)
+    """Resident memory of this process, in bytes; 0 in a browser tab."""
+    return 0 if IN_A_TAB else int(process(os.getpid()).memory_info().rss)
+
+
+def address_space() -> int | None:
+    """The limit on the address space of this process (`ulimit -v`) in bytes; None without one."""
+    if IN_A_TAB:
+        return None
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def has_limited_address_space() -> bool:
-    """Is there a limit on the address space of this process (`ulimit -v`)?"""
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    """Is there a limit on the address space of this process?"""
+    return address_space() is not None
 
 
 def keep_off_edge() -> None:
     """Raises `MemoryError` where the limit on address space leaves hardly any, while there is
     enough for that to be handled.
     """
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and process(os.getpid()).memory_info().vms > limit - EDGE:
+    limit = address_space()
+    if limit is not None and process(os.getpid()).memory_info().vms > limit - EDGE:
         raise MemoryError
 
 

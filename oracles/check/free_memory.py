@@ -1,5 +1,7 @@
 """How much memory a run may take when nobody says: an exploration that outgrows its cgroup or the
 machine must end with `unknown`, not be killed.
+
+`psutil` is imported late: it is compiled, and is not in a browser tab.
 """
 
 from __future__ import annotations
@@ -9,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import attrs
-import psutil
 
-from groupcheck.model.engine import Limits
-from groupcheck.model.engine.resident import resident_bytes
+from groupcheck.model.engine import Limits, UserError
+from groupcheck.model.engine.resident import IN_A_TAB, resident_bytes
 
 SHARE = 0.8  # of what is left
 UNLIMITED = 1 << 60  # what version 1 of cgroups writes for "no limit" is above this
@@ -31,8 +32,15 @@ def bounded(limits: Limits, bounds: Sequence[Bound] | None = None, slots: int = 
     the checks that run at once. A limit that somebody asked for gives way to what `ulimit` leaves
     alone: a process at the edge of its address space does not fail, it crawls from one small gap
     of its heap to the next, for minutes. `bounds`: what bounds this process, in place of a look.
+
+    Raises `UserError` in a browser tab if a limit was asked for: it does not tell what is taken.
     """
     is_asked = limits.memory is not None
+    if IN_A_TAB and is_asked:
+        what = "a browser tab does not tell how much memory is taken"
+        raise UserError(what, where="--max-memory", do="give --max-states")
+    if IN_A_TAB:
+        return limits
     if bounds is None:
         bounds = own_limits() if is_asked else bounds_here()
     least = min(bounds, key=lambda bound: bound.left, default=None)
@@ -47,12 +55,16 @@ def bounded(limits: Limits, bounds: Sequence[Bound] | None = None, slots: int = 
 
 def bounds_here() -> list[Bound]:
     """All that bounds this process: the machine, its cgroups, its own limits (`ulimit`)."""
+    import psutil
+
     machine = Bound(psutil.virtual_memory().available, "this machine")
     return [machine, *cgroups(), *own_limits()]
 
 
 def own_limits() -> list[Bound]:
     """The memory that `ulimit -v` and `ulimit -d` leave."""
+    import psutil
+
     process = psutil.Process()
     if not hasattr(process, "rlimit"):  # not Linux
         return []

@@ -3,12 +3,16 @@ that is not text is refused with a reason.
 
 A damaged file is read as far as it unpacks. A few bytes after a whole gzip member are not damage,
 unless they may be the rest of another member.
+
+`zstandard` is imported late: it is compiled, and most logs are not packed with it. Where it is not
+installed, as in a browser tab, Python's own module takes its place from 3.14 on.
 """
 
 from __future__ import annotations
 
 import bz2
 import codecs
+import contextlib
 import io
 import lzma
 import math
@@ -16,15 +20,16 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import zstandard
 
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Beyond, NoText, TraceError
 from groupcheck.traces.sample_files import resolve_sample
 
 _GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP_BITS = 31
 _SHORTEST_GZIP = 20
 SNIFF = 8192
@@ -33,7 +38,8 @@ MOST_UNPACKED, MOST_RATIO = 4 << 30, 200
 size is not a log: the rest of it is not read.
 """
 _XZ_MEMORY = 256 << 20
-_ZSTD_WINDOW = 128 << 20
+_ZSTD_WINDOW_LOG = 27
+"""A frame may ask for a window of 2 to the power of this, 128 MiB, and no more."""
 _ZSTD_BITE = 256
 """How many packed bytes zstd gets at once: it gives all that they unpack to, at most 128 KiB for
 each four of them.
@@ -67,11 +73,16 @@ def open_file(path: str, name: str, watch: Watch | None = None) -> io.BufferedRe
         file = resolve_sample(path)
         if file.is_dir():
             raise TraceError("is a directory", where=name, do="give log files")
-        return io.BufferedReader(_WatchedFile(file, name, watch)) if watch else file.open("rb")
+        opened = _WatchedFile(file, name, watch) if watch else io.FileIO(file)
     except OSError as e:
         raise TraceError(f"cannot be read: {e.strerror or e}", where=name) from None
     except ValueError as e:
         raise TraceError(f"is not a file name: {e}", where=repr(name)) from None
+    raw: io.BufferedReader = io.BufferedReader(opened)
+    if raw.peek(len(_ZSTD)).startswith(_ZSTD) and _zstd_module() is None:
+        raw.close()
+        raise TraceError("is packed with zstd", where=name, do="unpack it first (zstd -d)")
+    return raw
 
 
 def open_log(path: str, name: str | None = None, watch: Watch | None = None) -> io.BufferedReader:
@@ -192,11 +203,38 @@ def _padded(raw: io.BufferedReader, packed: bytes) -> bytes:
     return packed
 
 
+@cache
+def _zstd_module() -> Any:
+    """The module that unpacks zstd; None where none is installed."""
+    for name in ("zstandard", "compression.zstd"):
+        with contextlib.suppress(ImportError):
+            return import_module(name)
+    return None
+
+
+def _zstd_decompressor() -> Any:
+    """What unpacks one frame."""
+    zstd = _zstd_module()
+    if hasattr(zstd, "DecompressionParameter"):
+        most = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
+        return zstd.ZstdDecompressor(options=most)
+    window = 1 << _ZSTD_WINDOW_LOG
+    return zstd.ZstdDecompressor(max_window_size=window).decompressobj()
+
+
+@cache
+def _damage() -> tuple[type[Exception], ...]:
+    """What decompressors raise at damage."""
+    zstd = _zstd_module()
+    theirs = (OSError, EOFError, lzma.LZMAError, MemoryError)
+    return theirs if zstd is None else (*theirs, zstd.ZstdError)
+
+
 class _Zstd:
     """A frame of zstd data, with the interface that bz2 and lzma have."""
 
     def __init__(self) -> None:
-        self._frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+        self._frame = _zstd_decompressor()
         self._packed, self._at = b"", 0
 
     def decompress(self, packed: bytes, room: int) -> bytes:
@@ -204,11 +242,12 @@ class _Zstd:
             self._packed, self._at = packed, 0
         bite = self._packed[self._at : self._at + _ZSTD_BITE]
         self._at += len(bite)
-        return self._frame.decompress(bite) if bite else b""
+        piece: bytes = self._frame.decompress(bite) if bite else b""
+        return piece
 
     @property
     def eof(self) -> bool:
-        return self._frame.eof
+        return bool(self._frame.eof)
 
     @property
     def needs_input(self) -> bool:
@@ -216,7 +255,8 @@ class _Zstd:
 
     @property
     def unused_data(self) -> bytes:
-        return self._frame.unused_data + self._packed[self._at :]
+        unused: bytes = self._frame.unused_data
+        return unused + self._packed[self._at :]
 
 
 def _members(
@@ -231,7 +271,7 @@ def _members(
         while not one.eof:
             try:
                 piece = one.decompress(packed, BLOCK)
-            except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, MemoryError) as e:
+            except _damage() as e:
                 raise zlib.error(f"its {name} data is corrupt ({e})") from None
             packed = b""
             if piece:
@@ -259,14 +299,14 @@ def _xz(raw: io.BufferedReader) -> Iterator[bytes]:
 
 
 def _zstd(raw: io.BufferedReader) -> Iterator[bytes]:
-    return _members(raw, "zstd", b"\x28\xb5\x2f\xfd", _Zstd, b"")
+    return _members(raw, "zstd", _ZSTD, _Zstd, b"")
 
 
 _KINDS: dict[bytes, Callable[[io.BufferedReader], Iterator[bytes]]] = {
     _GZIP: _gzip,
     b"BZh": _bz2,
     b"\xfd7zXZ\0": _xz,
-    b"\x28\xb5\x2f\xfd": _zstd,
+    _ZSTD: _zstd,
 }
 
 
