@@ -111,7 +111,14 @@ def test_a_member_that_was_in_the_group_before_is_not_said_to_have_joined_it() -
     unknown = line(2, "Attempt to heartbeat failed for since member id c-1 is not valid.")
     story, sentence = only(told_to, gives, asks, joined(4, 8, IDS[0]))
     assert f"was in the group as {IDS[0]}" in sentence and not story.timeline.counts["joined"]
-    for new in ([asks], [told_to, gives, unknown, asks], [gives.replace(" t-0", ""), asks]):
+    starts = line(1, "Subscribed to topic(s): t")
+    for new in ([starts, asks], [told_to, gives, unknown, asks]):
         story, sentence = only(*new, joined(4, 8, IDS[0]))
         assert f"joined at 10:00:04.000 as {IDS[0]}" in sentence, new
         assert story.timeline.counts["joined"] == 1
+    for open in ([asks], [gives.replace(" t-0", ""), asks]):  # it may join again, or be new
+        story, sentence = only(*open, joined(4, 8, IDS[0]))
+        assert f"is first seen in the group at 10:00:04.000 as {IDS[0]}" in sentence, open
+        assert story.timeline.counts["joined"] == 0
+    (first, _) = only(asks, joined(4, 1, IDS[0]))
+    assert first.timeline.counts["joined"] == 1  # the group's first generation
