@@ -80,14 +80,16 @@ class Stories:
         client = said.client
         if client and client not in known:
             known.add(client)
-            nameless = self._each.pop((*place, ""), None) if len(known) == 1 else None
-            if nameless is not None:
-                self._each[*place, client] = nameless
+            nameless = self._each.get((*place, ""), []) if len(known) == 1 else []
+            if nameless and all(_may_write(story, said) for story in nameless):
+                self._each[*place, client] = self._each.pop((*place, ""))
         elif not client and len(known) == 1:
-            (client,) = known
+            (only,) = known
+            own = self._each.get((*place, only), [])
+            client = only if all(_may_write(story, said) for story in own) else ""
         mine = self._each.setdefault((*place, client), [])
         for story in mine:
-            if client or not group or story.group in ("", group):
+            if not group or story.group in ("", group):
                 return story
         if self._count >= MOST_STORIES:
             return None
@@ -102,6 +104,11 @@ class Stories:
             for story in some:
                 out.setdefault(story.group, []).append(story)
         return out
+
+
+def _may_write(story: MemberStory, said: Statement) -> bool:
+    """May the member of the story have written this line? Each has one library."""
+    return not story.library or not said.library or story.library == said.library
 
 
 def group_story(members: Iterable[MemberStory]) -> GroupStory:

@@ -20,7 +20,7 @@ from groupcheck.traces.reading.source import Piece, Shelf
 
 MOST_UNFRAMED = 64 << 20
 """In bytes; a larger log is read as it is."""
-LEAST_LINES, LEAST_INDENT = 3, 2
+LEAST_INDENT = 2
 UNFRAMED = "the same frame stands around each of its lines, and is left out here"
 _CONTAINER = re.compile(
     rb"(\d{4}-\d\d-\d\dT[\d:.]{8,20}(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) F(?: |\Z)"
@@ -47,8 +47,10 @@ def unframed(piece: Piece, shelf: Shelf) -> tuple[Piece, str]:
     try:
         with piece.opened() as stream:
             text = stream.read(BLOCK)
-            rows = [row for row in text.split(b"\n")[:-1] if row.strip()]
-            if len(rows) < LEAST_LINES or _frame(rows) is None:
+            rows = text.split(b"\n")
+            if len(text) == BLOCK:
+                rows.pop()  # it may go on
+            if _frame([row for row in rows if row.strip()]) is None:
                 return piece, ""
             text += stream.read(MOST_UNFRAMED + 1 - len(text))
         inner = inside(text) if len(text) <= MOST_UNFRAMED else None
@@ -64,13 +66,16 @@ def inside(text: bytes) -> bytes | None:
     """The text without the frame of its lines; None if they have none in common."""
     rows = text.split(b"\n")
     some = [row for row in rows if row.strip()]
-    if len(some) < LEAST_LINES or (take := _frame(some)) is None:
+    take = _frame(some)
+    if take is None:
         return None
     return b"\n".join((take(row) or b"") if row.strip() else b"" for row in rows)
 
 
 def _frame(rows: Sequence[bytes]) -> Take | None:
     """What takes the frame off that all these lines have in common."""
+    if not rows:
+        return None
     first = rows[0]
     service = _SERVICE.match(first)
     if service and (service[1] or b"").lower() not in _NO_SERVICE:
