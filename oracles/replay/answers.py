@@ -7,9 +7,9 @@ still while it does. The exit code follows the health: 0 calm, 1 trouble, 3 too 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.oracles.replay.harm import harm, serious, weight
@@ -23,6 +23,7 @@ from groupcheck.traces.causes.knowledge import Knowledge
 from groupcheck.traces.causes.scan_log import NOT_JUDGED
 from groupcheck.traces.causes.turn_on import to_turn_on
 from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.clients.who import BROKER, TOOL
 from groupcheck.traces.facts.facts import Fact, facts_told
 from groupcheck.traces.facts.steps import steps_told
 from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
@@ -31,6 +32,7 @@ from groupcheck.traces.members.group_story import GroupStory
 
 FEW_STEPS = 40
 """In a calm group of more statements, its rebalances tell more than its steps."""
+NAMELESS_TROUBLE = "lines of this log that name no group tell of trouble, which may be its own"
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
 
 
@@ -94,7 +96,30 @@ def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge
         _answer(name, found.get(name, GroupEvidence(name)), seen.get(name, []), knowledge)
         for name in names
     ]
-    return sorted(out, key=_rank)
+    return sorted(_with_nameless(out), key=_rank)
+
+
+def _with_nameless(some: Sequence[Answer]) -> Iterator[Answer]:
+    """The answers. What clients' lines without a group tell of trouble may be about any group that
+    clients of the same library in the same log name, so none of those is called calm.
+    """
+    nameless = next((a for a in some if not a.group), None)
+    trouble_of: set[tuple[str, str]] = set()
+    if nameless is not None and nameless.health in ("broken", "troubled"):
+        trouble_of = {
+            (said.log, said.library)
+            for said in nameless.evidence.all(*trouble())
+            if said.library not in (BROKER, TOOL)
+        }
+    for a in some:
+        if a.group and a.health == "calm" and not a.seen and trouble_of & _writers(a):
+            a = evolve(a, health="unknown", reason=NAMELESS_TROUBLE)
+        yield a
+
+
+def _writers(a: Answer) -> set[tuple[str, str]]:
+    """The logs in which clients name the group, with their libraries."""
+    return {(said.log, said.library) for said in a.evidence.all()}
 
 
 def _answer(

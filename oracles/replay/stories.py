@@ -61,7 +61,8 @@ def _life(m: MemberStory) -> Iterator[str]:
         yield f"several members write under this name ({ids}), so what each owned is not told"
         joined = []
     for at, id in joined[:1]:
-        yield f"was in the group as {id}" if id == m.earlier else f"joined{_at(at)} as {id}"
+        how = f"was in the group as {id}" if id == m.earlier else f"joined{_at(at)} as {id}"
+        yield f"is first seen in the group{_at(at)} as {id}" if id == m.unsure else how
     if len(joined) > 1:
         more = plural(len(joined) - 1, "more id")
         yield f"has {more}" if m.goes_back else f"came back under {more}"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.oracles.replay.answers import NAMELESS_TROUBLE
 from groupcheck.oracles.replay.report import Replayed, replay
 from groupcheck.traces.formats import BROKER_JAVA, UNKNOWN_FORMAT
 
@@ -74,3 +75,17 @@ def test_ordinary_lines_of_a_broker_are_no_lines_of_a_client(tmp_path: Path) -> 
     assert (report.format, report.strange) == (UNKNOWN_FORMAT, 0)
     formats = {r.format: r.strange for r in replayed(tmp_path, BROKERS + CLIENT)}
     assert formats == {"java-client": 1}
+
+
+def test_no_group_is_calm_beside_trouble_that_names_none(tmp_path: Path) -> None:
+    """The line may be about it, if its own client's library prints it."""
+    steps = ("Successfully joined group with generation 5", "Adding newly assigned partitions: t-0")
+    calm = [CLIENT.replace("(Re-)joining group", step) for step in steps]
+    nameless = "[2026-11-01 10:09:00,000] WARN consumer poll timeout has expired. This means the time between calls to poll() was longer than the configured max.poll.interval.ms (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"  # noqa: E501
+    other = calm[0].replace("groupId=g", "groupId=h")
+    found = {a.group: a for a in replayed(tmp_path, "".join([*calm, other, nameless])).answers}
+    assert found[""].health == "broken"
+    assert (found["g"].health, found["g"].reason) == ("unknown", NAMELESS_TROUBLE)
+    strange = "%4|1793530140.100|MAXPOLL|c#consumer-1| [thrd:main]: " + EXPIRED + "\n"
+    found = {a.group: a for a in replayed(tmp_path, "".join([*calm, other, strange])).answers}
+    assert (found[""].health, found["g"].health) == ("broken", "calm")

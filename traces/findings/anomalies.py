@@ -315,11 +315,13 @@ def _of_dead(died: list[MassExpiry]) -> Anomaly:
     largest = max(died, key=lambda d: d.count)
     after = largest.after_ms
     lived = f" {seconds(after)} after the last generation: killed or cut off" if after else ""
-    text = (
-        f"{largest.count} members died together,{lived}"
-        if lived
-        else (f"{largest.count} members died together; the log does not show their last generation")
-    )
+    text = f"{largest.count} members died together,{lived}"
+    if not lived:
+        text = (
+            f"{largest.count} members expired together; the log does not show their last"
+            " generation, so it is open whether their processes died or were cut off, or nobody"
+            " used these ids"
+        )
     if len(died) > 1:
         text += f" ({plural(len(died), 'time')} in all, {sum(d.count for d in died)} members)"
     evidence = [f"clients: {_clients(id for d in died for id in d.members)}"]

@@ -30,6 +30,8 @@ SOON_MS = 10_000
 """The first rebalance of the logs is that of a member which left so much earlier at most: each
 leave begins one, which others learn of with their next heartbeat.
 """
+AT_ONCE_MS = 1_000
+"""Answers that are sent at once reach members by their clocks within this time."""
 Told = tuple[MemberStory, MemberRound]
 Leave = tuple[tuple[int, int], str, str]
 """When a member left, its id, and why."""
@@ -78,14 +80,16 @@ class Stories:
         client = said.client
         if client and client not in known:
             known.add(client)
-            nameless = self._each.pop((*place, ""), None) if len(known) == 1 else None
-            if nameless is not None:
-                self._each[*place, client] = nameless
+            nameless = self._each.get((*place, ""), []) if len(known) == 1 else []
+            if nameless and all(_may_write(story, said) for story in nameless):
+                self._each[*place, client] = self._each.pop((*place, ""))
         elif not client and len(known) == 1:
-            (client,) = known
+            (only,) = known
+            own = self._each.get((*place, only), [])
+            client = only if all(_may_write(story, said) for story in own) else ""
         mine = self._each.setdefault((*place, client), [])
         for story in mine:
-            if client or not group or story.group in ("", group):
+            if not group or story.group in ("", group):
                 return story
         if self._count >= MOST_STORIES:
             return None
@@ -100,6 +104,11 @@ class Stories:
             for story in some:
                 out.setdefault(story.group, []).append(story)
         return out
+
+
+def _may_write(story: MemberStory, said: Statement) -> bool:
+    """May the member of the story have written this line? Each has one library."""
+    return not story.library or not said.library or story.library == said.library
 
 
 def group_story(members: Iterable[MemberStory]) -> GroupStory:
@@ -128,10 +137,7 @@ def group_story(members: Iterable[MemberStory]) -> GroupStory:
         rounds[generation] = seen
         may_end = generation == newest or not any(id(m) in tell for m, _ in seen)
         known = _add_round(out, generation, seen, left, known, may_end)
-    for m in some:
-        for r in m.rounds:
-            if r.generation is None:
-                _begin(out, _unnumbered(r, out.highest))
+    _add_unnumbered(out, some, rounds)
     caused = Counter(id for r in out.rounds for id in {*r.causers})
     for m in some:
         _add_member(out, m, caused)
@@ -145,6 +151,46 @@ def group_story(members: Iterable[MemberStory]) -> GroupStory:
     out.last = max(ends, key=_when, default=None)
     out.rounds_dropped = sum(m.rounds_dropped for m in some)
     return GroupStory(some, out, rounds)
+
+
+def _add_unnumbered(
+    out: Timeline, members: Sequence[MemberStory], rounds: Mapping[int, list[Told]]
+) -> None:
+    """Adds the rebalances whose generation the log of a member does not name: each that may be one
+    that another member has told counts once.
+    """
+    told: list[tuple[Round, set[int]]] = []
+    for x in out.rounds:
+        told.append((x, {id(m) for m, _ in rounds.get(x.to_generation or -1, ())}))
+    for m in members:
+        for r in m.rounds:
+            if r.generation is not None:
+                continue
+            one = _unnumbered(r, out.highest)
+            same = (by for x, by in told if id(m) not in by and _may_be_one(one, x))
+            by = next(same, None)
+            if by is None:
+                _begin(out, one)
+                told.append((one, {id(m)}))
+            else:
+                by.add(id(m))
+
+
+def _may_be_one(a: Round, b: Round) -> bool:
+    """May two members have told the same rebalance? A coordinator answers all its JoinGroups at
+    once; where that is not told, the times that they took overlap.
+    """
+    if a.joined_at is not None and b.joined_at is not None:
+        x, y = a.joined_at.time, b.joined_at.time
+        return x is not None and y is not None and abs(x - y) <= AT_ONCE_MS
+    (begun, ended), (since, until) = map(_span, (a, b))
+    return begun is not None and since is not None and begun <= until and since <= ended
+
+
+def _span(r: Round) -> tuple[int | None, int]:
+    """From when to when a rebalance took, in ms; None without times."""
+    times = [at.time for at in (r.started, r.joined_at, r.assigned) if at and at.time is not None]
+    return (min(times), max(times)) if times else (None, 0)
 
 
 def _unnumbered(r: MemberRound, present: int | None) -> Round:
@@ -301,7 +347,7 @@ def _add_member(out: Timeline, m: MemberStory, caused: Mapping[str, int]) -> Non
     for k, id in enumerate(ids):
         mine = rounds.get(id, ())
         known = Member(id, instance=m.instance or None, first_seen=m.joined.get(id, m.first))
-        known.joined = m.joined.get(id) if id != m.earlier else None
+        known.joined = m.joined.get(id) if id not in (m.earlier, m.unsure) else None
         known.generations = len(mine)
         known.led = sum(r.leader in (id, "me") for r in mine)
         known.caused = caused.get(id, 0)

@@ -14,12 +14,18 @@ from collections.abc import Iterator
 
 from attrs import Factory, define, evolve
 
-from groupcheck.traces.clients.partitions import Holdings, partitions_of
+from groupcheck.traces.clients.partitions import Holdings
 from groupcheck.traces.clients.statement import Statement, is_another, settings_of
 from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.commits import APART_MS, Commits
 from groupcheck.traces.members.member_round import End, MemberRound, Owned
+from groupcheck.traces.members.said_by_members import (
+    answers_a_join,
+    has_no_id,
+    has_partitions,
+    is_of_member,
+)
 from groupcheck.traces.members.standing import Standing, Step, is_answer
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, is_back
@@ -55,11 +61,8 @@ _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
 _HELD = {"assigned", "revoked", "lost"}
 _MEMBER_STATES = {"STABLE", "RECONCILING", "ACKNOWLEDGING"}
 """A member of KIP-848 that leaves one of these was a member before."""
-_IN, _OUT = {"heartbeat", "rebalancing", "committed"}, {
-    "closed", "generation_reset", "id_given", "left", "lost", "member_fenced", "member_unknown",
-    "poll_expired", "session_timed_out", "started", "subscribed",
-}  # fmt: skip
-"""Only a member says so; and after these it has no id, or loses it."""
+_NO_MEMBER = {"JOINING", "UNSUBSCRIBED", "FENCED", "NOT_IN_GROUP"}
+"""And one that leaves one of these was none."""
 _SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
 _ENDS, _LEAVES = {"left", "closed"}, {"left", "poll_expired"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
@@ -95,6 +98,8 @@ class MemberStory:
     joined: dict[str, Moment] = Factory(dict)
     # The id under which it was a member before its log begins, if a line tells so.
     earlier: str = ""
+    # The id under which its log shows it first, if no line tells whether it was a member before.
+    unsure: str = ""
     # Several members write under this name, so what it owned is not told. Or another process of its
     # log has the name.
     shared: bool = False
@@ -125,6 +130,7 @@ class MemberStory:
     _named: str = ""  # the id in its lines, joined or not
     _former: set[str] = Factory(set)
     _fresh: bool = False  # its log shows how it started
+    _new: bool = False  # its log shows that it had no id yet, or that it had lost it
     _generation: int | None = None
     # The line that only mentions it.
     _mentioned: int = -1
@@ -167,12 +173,12 @@ class MemberStory:
         self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
         if not (self.member or self.modern):
-            self._present = kind not in _OUT and (self._present or _is_of_member(said))
+            self._present = not has_no_id(said) and (self._present or is_of_member(said))
         # The coordinator gave it the id. That counts though its log shows how it started: older
         # versions print no id when they join.
         if kind in _LEAVES and not (self.modern or self._waits_for_first()):
             self._was_in(said.member, at)
-        if self.open is not None and (is_answer(said, _JOIN) or _answers_a_join(said)):
+        if self.open is not None and (is_answer(said, _JOIN) or answers_a_join(said)):
             self.open.answered = True
         if kind not in _TELLING and not self.modern and _NUMBERS.isdisjoint(said.fields):
             return
@@ -187,6 +193,7 @@ class MemberStory:
         if kind == "instance_fenced":  # another one has its place and its partitions
             self.holdings.add(evolve(said, kind="lost", fields={"whole": True}))
         self._fresh = self._fresh or (kind in ("started", "subscribed") and step is None)
+        self._new = self._new or has_no_id(said) or said.fields.get("before") in _NO_MEMBER
         if kind not in _ENDS and kind != "commit_refused":
             self._numbers(said, at)
         self._moves_on(said, at)
@@ -201,6 +208,7 @@ class MemberStory:
         self.gone = False
         if said.fields.get("epoch") == 0 or self.modern:
             self._generation, self._pending = None, at
+            self._new = self._new or said.fields.get("epoch") == 0
         open = self.open
         if open is not None and open.joined is None:
             open.answered, open.asked_last = False, at
@@ -321,6 +329,8 @@ class MemberStory:
             before = self._present or said.fields.get("before") in _MEMBER_STATES
             if not self.member and before:
                 self.earlier = named
+            elif not (self.member or self._fresh or self._new or open.generation == 1):
+                self.unsure = named
             self.member = named
             self.joined.setdefault(named, at)
         open.member = self.member
@@ -362,7 +372,7 @@ class MemberStory:
             and not self.modern
         ):
             last.synced = last.synced or at
-        elif self.modern and said.kind == "revoked" and step in _GIVES and _some(said):
+        elif self.modern and said.kind == "revoked" and step in _GIVES and has_partitions(said):
             self._gave_up, last.synced = True, last.synced or last.joined
 
     def _whole_group(self, said: Statement, last: MemberRound) -> None:
@@ -481,17 +491,3 @@ class MemberStory:
             until = o.until if until is None else max(until, o.until)
         if until is not None and not self.gone and end is not None and end > until:
             yield until, end
-
-
-def _answers_a_join(said: Statement) -> bool:
-    return said.kind == "request_answered" and said.fields.get("api", _JOIN) == _JOIN
-
-
-def _is_of_member(said: Statement) -> bool:
-    """Does only a member say so? Who asks to join again may be new."""
-    owned = said.kind == "revoked" and said.fields.get("step", "callback") == "callback"
-    return said.kind in _IN or (owned and _some(said))
-
-
-def _some(said: Statement) -> bool:
-    return bool(partitions_of(str(said.fields.get("partitions", ""))) or "topic" in said.fields)

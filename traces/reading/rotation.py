@@ -17,6 +17,7 @@ from typing import BinaryIO
 from attrs import evolve, frozen
 
 from groupcheck.traces.captures.packets import span
+from groupcheck.traces.reading.framed import unframed
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, JITTER_MS, TraceError
 from groupcheck.traces.reading.order import in_order, time_of
 from groupcheck.traces.reading.source import Piece, Shelf, Source
@@ -74,10 +75,13 @@ def join_rotated(pieces: Sequence[Piece], shelf: Shelf) -> list[Source]:
     remarks: dict[str, list[str]] = {}
     for piece in pieces:
         stem, suffix = (piece.name, "") if piece.capture else _taken_apart(piece.name, names)
+        framed = ""
+        if not piece.capture:
+            piece, framed = unframed(piece, shelf)
         stretches, remark = in_order(piece, shelf)
         families.setdefault(stem, []).extend(_Dated(one, stem, suffix) for one in stretches)
-        if remark:
-            remarks.setdefault(stem, []).append(f"{piece.name}: {remark}")
+        for told in filter(None, (framed, remark)):
+            remarks.setdefault(stem, []).append(f"{piece.name}: {told}")
     found: list[Source] = []
     for stem, family in families.items():
         said = tuple(remarks.get(stem, ()))

@@ -143,7 +143,7 @@ def test_a_member_whose_failure_only_the_round_tells_died_with_the_others(log: S
     for k, id in enumerate(ids[1:], 1):
         log.failed(k, id)
     log.empty(5)
-    assert kinds(log.group())["died_together"].startswith("3 members died together")
+    assert kinds(log.group())["died_together"].startswith("3 members expired together; the")
 
 
 @pytest.mark.parametrize(("after", "ghosts"), [(10_000, True), (25_000, False), (339_000, False)])

@@ -111,7 +111,50 @@ def test_a_member_that_was_in_the_group_before_is_not_said_to_have_joined_it() -
     unknown = line(2, "Attempt to heartbeat failed for since member id c-1 is not valid.")
     story, sentence = only(told_to, gives, asks, joined(4, 8, IDS[0]))
     assert f"was in the group as {IDS[0]}" in sentence and not story.timeline.counts["joined"]
-    for new in ([asks], [told_to, gives, unknown, asks], [gives.replace(" t-0", ""), asks]):
+    starts = line(1, "Subscribed to topic(s): t")
+    for new in ([starts, asks], [told_to, gives, unknown, asks]):
         story, sentence = only(*new, joined(4, 8, IDS[0]))
         assert f"joined at 10:00:04.000 as {IDS[0]}" in sentence, new
         assert story.timeline.counts["joined"] == 1
+    for open in ([asks], [gives.replace(" t-0", ""), asks]):  # it may join again, or be new
+        story, sentence = only(*open, joined(4, 8, IDS[0]))
+        assert f"is first seen in the group at 10:00:04.000 as {IDS[0]}" in sentence, open
+        assert story.timeline.counts["joined"] == 0
+    (first, _) = only(asks, joined(4, 1, IDS[0]))
+    assert first.timeline.counts["joined"] == 1  # the group's first generation
+
+
+def test_a_heartbeat_thread_is_no_heartbeat() -> None:
+    """A member starts it before it has joined."""
+    new = [
+        line(1, "Executing onJoinPrepare with generation -1 and memberId "),
+        line(1, "(Re-)joining group"),
+        line(2, "Heartbeat thread started"),
+        line(2, "Request joining group due to: need to re-join with the given member-id: c-1"),
+        line(3, "Enabling heartbeat thread"),
+    ]
+    story, sentence = only(*new, joined(4, 8, IDS[0]))
+    assert f"joined at 10:00:04.000 as {IDS[0]}" in sentence
+    assert story.timeline.counts["joined"] == 1
+
+
+def test_lines_of_another_library_are_no_steps_of_the_only_client() -> None:
+    other = "2024-05-01 10:00:07,000 INFO kafka.coordinator (Re-)joining group g"
+    ended = "2024-05-01 10:00:08,000 INFO kafka.coordinator Successfully joined group g"
+    alone = told(line(1, "(Re-)joining group"), joined(4, 8, IDS[0]))
+    both = told(line(1, "(Re-)joining group"), joined(4, 8, IDS[0]), other, ended)
+    assert [len(m.rounds) for m in alone.members] == [1]
+    assert [len(m.rounds) for m in both.members] == [1, 1]
+
+
+def test_a_rebalance_that_two_members_tell_without_a_number_counts_once() -> None:
+    form = (
+        '{{"level":"INFO","timestamp":"2024-05-01T10:{}Z","logger":"kafkajs","message":"'
+        '[ConsumerGroup] Consumer has joined the group","groupId":"g","memberId":"{}",'
+        '"clientId":"{}","memberAssignment":{{"t":[{}]}}}}'
+    )
+    pair = [form.format("00:04.000", "a-1", "a", 0), form.format("00:04.120", "b-1", "b", 1)]
+    assert len(told(*pair).members) == 2
+    assert told(*pair).timeline.counts["rebalances"] == 1
+    later = [pair[0], form.format("09:04.000", "b-1", "b", 1)]
+    assert told(*later).timeline.counts["rebalances"] == 2
