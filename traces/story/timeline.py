@@ -442,7 +442,7 @@ class Timeline:
         if event.what in ("joined", "rejoined"):
             member.joined, member.gone, member.ended = moment(event), "", None
             self.counts["joined"] += 1
-            if event.what == "rejoined" and event.detail:
+            if event.what == "rejoined" and event.detail and event.detail != id:
                 self._gone(event.detail, event, "replaced")
         elif event.what == "assignment":
             member.armed = moment(event)
