@@ -9,6 +9,7 @@ whose beginning the log shows, because other groups may have members that no lin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from attrs import Factory, define
 
@@ -85,6 +86,8 @@ class EpochStory:
         self._forget_return(event)
         if event.what == "fenced":
             self.why = (why_fenced(event)[0], who, event.detail or "")
+        elif event.what == "joined" and event.detail == "classic" and member in self.members:
+            pass  # a classic member joins each rebalance
         elif event.what in _CAUSES and not (
             event.what in _WITH_OTHERS and self.why[0] != RebalanceCause.NOT_TOLD
         ):
@@ -103,6 +106,14 @@ class EpochStory:
         elif event.what == "assignment" and member is not None and event.detail == "STABLE":
             self._given(member, moment(event), current)
         return None
+
+    def converted(self, members: Iterable[str] | None) -> None:
+        """The group has another protocol. `members`: all that a consumer group begins with; None if
+        they are not known.
+        """
+        self.members, self.whole = dict.fromkeys(members or ()), members is not None
+        self.handovers.forget()
+        self.why = (RebalanceCause.NOT_TOLD, (), "")
 
     def _forget_return(self, event: OtherProtocol) -> None:
         """A static member that comes back begins an epoch at once, with another subscription, or
