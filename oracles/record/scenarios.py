@@ -318,6 +318,7 @@ _SCENARIOS = (
             "blocked_by_departed_member",
         ),
         idle_s=6.0,
+        classic="no request of KIP-848 waits for a rebalance, and heartbeats use its connection",
     ),
     Scenario(
         "rolling_restart",
