@@ -35,6 +35,12 @@ DIALECTS = (
     "requests",
     "requests-static",
     "requests-cooperative-static",
+    "consumer-4.4",
+    "consumer-4.3-debug",
+    "consumer-4.2-debug",
+    "consumer-4.0-debug",
+    "requests-consumer",
+    "requests-consumer-static",
 )
 
 
@@ -238,13 +244,13 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
     "--clients",
     is_flag=True,
     help="Write the logs of the groups' members and of their coordinator, too (only with --dialect"
-    " requests).",
+    " requests, requests-consumer or requests-consumer-static).",
 )
 @click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
 @json_option("Print one JSON document (groupcheck.generate/1).")
 def generate(**options: Any) -> int:
-    """Generate logs as brokers of Apache Kafka write them, from random runs of the classic model,
-    and the truth about every rebalance in them (docs/archive.md).
+    """Generate logs as brokers of Apache Kafka write them, from random runs of the classic model
+    or of `consumer` (KIP-848), and the truth about every rebalance in them (docs/archive.md).
     """
     from groupcheck.oracles.command_line.commands import generate
 

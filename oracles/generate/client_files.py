@@ -34,9 +34,6 @@ def write_clients(folder: Path, begun: Begun, packed: bool) -> None:
         with (folder / "logs" / name).open("ab") as out:
             out.write(data)
 
-    def stamp(ms: int | None) -> str | None:
-        return None if ms is None else clock.stamp(begun.at + ms).strip("[]")
-
     _add(
         folder / "truth" / "owned.jsonl",
         [
@@ -44,8 +41,8 @@ def write_clients(folder: Path, begun: Begun, packed: bool) -> None:
                 "group": begun.group,
                 "client": f"client-{one.process.number}",
                 "partition": f"t-{one.partition}",
-                "since": stamp(one.since),
-                "until": stamp(one.until),
+                "since": _stamp(clock, begun, one.since),
+                "until": _stamp(clock, begun, one.until),
                 "how": one.how,
             }
             for one in clients.owned
@@ -54,10 +51,41 @@ def write_clients(folder: Path, begun: Begun, packed: bool) -> None:
     _add(
         folder / "truth" / "troubles.jsonl",
         [
-            {"group": begun.group, "client": f"client-{who.number}", "at": stamp(at), "what": what}
+            {
+                "group": begun.group,
+                "client": f"client-{who.number}",
+                "at": _stamp(clock, begun, at),
+                "what": what,
+            }
             for at, who, what in clients.troubles
         ],
     )
+
+
+def write_had(folder: Path, begun: Begun, file: str) -> None:
+    """Adds to partitions.jsonl in `folder`/truth which members of a consumer group had which
+    partition by the coordinator's records in one run. `file`: the log of their broker.
+    """
+    clock = Clock()
+    had = [
+        {
+            "file": file,
+            "group": begun.group,
+            "member": begun.filling.names[one.member],
+            "partition": f"t-{one.partition}",
+            "since": _stamp(clock, begun, one.since),
+            "asked": _stamp(clock, begun, one.asked),
+            "until": _stamp(clock, begun, one.until),
+            "how": one.how,
+        }
+        for one in begun.run.had
+    ]
+    if had:
+        _add(folder / "truth" / "partitions.jsonl", had)
+
+
+def _stamp(clock: Clock, begun: Begun, ms: int | None) -> str | None:
+    return None if ms is None else clock.stamp(begun.at + ms).strip("[]")
 
 
 def _add(path: Path, some: list[dict[str, Any]]) -> None:

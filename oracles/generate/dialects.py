@@ -15,6 +15,8 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.variants import load
 from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, broker_run
 from groupcheck.oracles.generate.client_lines import client_run
+from groupcheck.oracles.generate.consumer.broker import Words
+from groupcheck.oracles.generate.consumer.runs import consumer_run, scope_of
 from groupcheck.oracles.generate.request_lines import request_run
 from groupcheck.oracles.generate.run import Run
 
@@ -69,6 +71,9 @@ class Dialect:
     run: Callable[[int], Run]
     # the same with the logs of the members; None if they are not printed
     with_clients: Callable[[int], Run] | None = None
+    # the group uses KIP-848, and new ones have this epoch
+    consumer: bool = False
+    first_epoch: int = 0
     # milliseconds of a log for one millisecond of its printer, which keeps no time if timers do not
     # matter to what it prints
     pace: int = 1
@@ -98,6 +103,31 @@ def _requests(name: str, scope: Scope, clients: bool) -> Dialect:
     return Dialect(name, True, partial(request_run, **given), members)
 
 
+def _consumer(name: str, kafka: str, static: int = 0, *, debug: bool = True) -> Dialect:
+    """Logs of groups that use KIP-848: request logs with their members, or coordinators' logs."""
+    version = tuple(map(int, kafka.split(".")))
+    new = version >= (4, 3)
+    words = Words(debug=debug, hashes=version >= (4, 1), epochs=new)
+    requests = name.startswith("requests")
+    run = partial(consumer_run, scope=scope_of(kafka, static=static), words=words)
+    return Dialect(
+        name,
+        requests,
+        partial(run, requests=requests),
+        partial(run, requests=True, clients=True) if requests else None,
+        consumer=True,
+        first_epoch=int(new),
+    )
+
+
+_CONSUMER = (
+    _consumer("consumer-4.4", "4.4.0", 1, debug=False),
+    _consumer("consumer-4.3-debug", "4.3.1"),
+    _consumer("consumer-4.2-debug", "4.2.0", 2),
+    _consumer("consumer-4.0-debug", "4.0.0"),
+    _consumer("requests-consumer", "4.3.1"),
+    _consumer("requests-consumer-static", "4.4.0", 2),
+)
 DIALECTS = {
     **{style.name: _broker(style.name) for style in (*STYLES, *OLD_STYLES)},
     "requests": _requests("requests", _REQUESTS, True),
@@ -105,5 +135,6 @@ DIALECTS = {
     "requests-cooperative-static": _requests(
         "requests-cooperative-static", _COOPERATIVE_STATIC, False
     ),
+    **{dialect.name: dialect for dialect in _CONSUMER},
 }
 """By name, as `groupcheck generate --dialect` takes them."""

@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS
-from groupcheck.oracles.generate.client_files import write_clients
+from groupcheck.oracles.generate.client_files import write_clients, write_had
 from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.generate_types import GenerateDocument, Log
@@ -58,7 +58,7 @@ class Order:
             raise UserError(
                 f"members are not printed beside {mute[0]}",
                 where="--clients",
-                do="give it with --dialect requests alone",
+                do="give it with --dialect requests or requests-consumer alone",
             )
         if self.files > self.groups:
             raise UserError(
@@ -88,7 +88,8 @@ GLANCE = 1 << 12  # lines between two reports of progress
 
 def generate(folder: Path, order: Order, progress: Progress | None = None) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
-    groups.jsonl, and for members owned.jsonl and troubles.jsonl; one JSON object a line.
+    groups.jsonl, for members owned.jsonl and troubles.jsonl, and for consumer groups
+    partitions.jsonl; one JSON object a line.
 
     The same order gives the same bytes. All files come to their places at the end, when they are
     whole. `progress` hears how many logs are written, and how many there will be. Raises
@@ -163,6 +164,7 @@ def _write(
 
     def tell(begun: Begun) -> None:
         rebalances.writelines(json.dumps(about | one) + "\n" for one in begun.rebalances)
+        write_had(folder, begun, about["file"])
         if order.clients:
             write_clients(folder, begun, order.packed)
 

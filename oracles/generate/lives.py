@@ -19,7 +19,7 @@ from typing import Any
 from attrs import Factory, define, field, frozen
 
 from groupcheck.oracles.generate.dialects import Dialect
-from groupcheck.oracles.generate.run import Run, member_id
+from groupcheck.oracles.generate.run import Run, member_id, own_id
 from groupcheck.oracles.generate.template import Filling
 
 LEAST_LINES = 5
@@ -100,7 +100,10 @@ class Life:
     def next(self, pool: Pool) -> tuple[Run, Filling, list[dict[str, Any]]]:
         """The next run, what stands for its marks, and the truth about it."""
         run = pool.run(self.choose.randrange(pool.size))
-        names = [member_id(client, self.choose) for client in run.clients]
+        names = [
+            own_id(self.choose) if pool.dialect.consumer else member_id(client, self.choose)
+            for client in run.clients
+        ]
         filling = Filling(self.group, names, self.generation, self.offset, self.connection)
         truth = []
         for r in run.rounds:
@@ -166,7 +169,13 @@ class BrokerStream:
         for k, group in enumerate(self.groups):
             choose = random.Random(f"{self.seed}/{group}")
             self.lives.append(
-                Life(group, choose, choose.randrange(START_WITHIN_MS), connection=k * 1000)
+                Life(
+                    group,
+                    choose,
+                    choose.randrange(START_WITHIN_MS),
+                    self.pool.dialect.first_epoch,
+                    connection=k * 1000,
+                )
             )
 
     def lines(self, tell: Any) -> Iterator[tuple[int, str]]:

@@ -45,7 +45,14 @@ NAMED = {
     LeaveGroup: "LEAVE_GROUP",
     OffsetCommit: "OFFSET_COMMIT",
 }
-KEYS = {"JOIN_GROUP": 11, "SYNC_GROUP": 14, "HEARTBEAT": 12, "LEAVE_GROUP": 13, "OFFSET_COMMIT": 8}
+KEYS = {
+    "JOIN_GROUP": 11,
+    "SYNC_GROUP": 14,
+    "HEARTBEAT": 12,
+    "LEAVE_GROUP": 13,
+    "OFFSET_COMMIT": 8,
+    "CONSUMER_GROUP_HEARTBEAT": 68,
+}
 
 
 @define

@@ -4,6 +4,7 @@ lines with places to fill in.
 
 from __future__ import annotations
 
+import base64
 import random
 import uuid
 from typing import Any
@@ -44,6 +45,12 @@ class Names:
         return who in self._of
 
 
+def own_id(choose: random.Random) -> str:
+    """A member id as the members of consumer groups make them (Kafka's Uuid.toString)."""
+    data = choose.getrandbits(128).to_bytes(16, "big")
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
 def member_id(client: int, choose: random.Random) -> str:
     """A member id as coordinators make them."""
     return f"client-{client}-{uuid.UUID(int=choose.getrandbits(128), version=4)}"
@@ -62,7 +69,8 @@ class TrueRound:
     to_generation: int | None = None
     # members of the new generation
     size: int | None = None
-    # completed, emptied, lost (the coordinator moved) or open
+    # completed, emptied, lost (the coordinator moved) or open; of a consumer group assigned,
+    # interrupted (by the next epoch), emptied or open
     outcome: str = "open"
 
 
@@ -160,13 +168,31 @@ class Owned:
 
 
 @frozen
+class Had:
+    """A member of a consumer group had a partition by the coordinator's records, in ms since the
+    beginning.
+    """
+
+    # The number of its id.
+    member: int
+    partition: int
+    since: int
+    # The coordinator wanted it back from then on.
+    asked: int | None = None
+    until: int | None = None
+    # acknowledged, left, expired, fenced, or replaced (a static member came back under another id)
+    how: str = ""
+
+
+@frozen
 class Clients:
     """The lines that the members of a run wrote, and the truth about them."""
 
     # (ms since the beginning, who, the pieces of the line)
     lines: tuple[tuple[int, Process, tuple[Part, ...]], ...]
     owned: tuple[Owned, ...]
-    # Who did not poll in time, or was killed, and when: (ms, who, poll_timeout or killed).
+    # Who did not poll in time, was killed, or (in a consumer group) stood still, and when:
+    # (ms, who, poll_timeout, killed or frozen).
     troubles: tuple[tuple[int, Process, str], ...]
     # What the coordinator wrote of the same run: (ms since the beginning, the pieces of the line).
     coordinator: tuple[tuple[int, tuple[Part, ...]], ...]
@@ -190,6 +216,8 @@ class Run:
     connections: int = 0
     # what the members wrote, if that was asked for
     members: Clients | None = None
+    # who had which partition, in the order of time (of consumer groups alone)
+    had: tuple[Had, ...] = ()
 
     def texts(self) -> list[tuple[int, str]]:
         """The run as the life of a group `g`, under its own member ids."""

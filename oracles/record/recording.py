@@ -20,7 +20,7 @@ from groupcheck.oracles.record.clients import GROUP, Client
 from groupcheck.oracles.record.proxy import Proxy
 from groupcheck.oracles.record.record_types import RecordDocument
 from groupcheck.oracles.record.running import running
-from groupcheck.oracles.record.scenarios import Scenario
+from groupcheck.oracles.record.scenario import Scenario
 from groupcheck.oracles.record.selection import of_a_coordinator, of_a_group, select_file
 from groupcheck.oracles.record.settings import HASTY
 from groupcheck.oracles.record.shown import run_command

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from groupcheck.oracles.record import answers, beliefs
 from groupcheck.oracles.record.answers import Exchange
-from groupcheck.oracles.record.scenarios import Scenario
+from groupcheck.oracles.record.scenario import Scenario
 from groupcheck.oracles.record.stage import BEGINS, OVER
 
 Event = Mapping[str, Any]

@@ -295,7 +295,7 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
         begun, missed = t.counts.get("rebalances", 0), unseen(t.rounds)
         many = f"at least {plural(begun + missed, 'rebalance')}{over}, {missed:,} of which no line"
         yield (
-            "epochs" if g.protocol == "consumer" else "generations",
+            "epochs" if g.protocol == "consumer" and not t.epochs else "generations",
             f"{span}, {f'{many} shows' if missed else plural(begun, 'rebalance') + over}",
         )
     numbers = [epoch for epoch, _, _ in t.epochs] + ([t.reached] if t.reached else [])

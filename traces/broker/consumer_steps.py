@@ -71,6 +71,8 @@ class ConsumerSteps:
     _covered: bool | None = None
     # The epoch of the last target assignment, and each member's share of it.
     _target: tuple[int, dict[str, int]] | None = None
+    # All members are among these: a classic member that is not is new.
+    _whole: bool = False
     # Members whose subscription a line has just changed.
     _changed: set[str] = Factory(set)
 
@@ -82,6 +84,8 @@ class ConsumerSteps:
             if event.shares is not None and event.epoch is not None:
                 shares = {id: self._mask(some) for id, some in event.shares.items()}
                 self._target = event.epoch, shares
+        elif event.what == "joined" and event.detail == "classic":
+            self._joins_again(event, member)
         elif event.what == "joined":
             self._record(member, Step(event.line, 0, MemberState.STABLE, 0, 0))
         elif event.what in ("left", "fenced"):
@@ -94,11 +98,27 @@ class ConsumerSteps:
             return self._step(event, member)
         return None
 
+    def _joins_again(self, event: OtherProtocol, member: str) -> None:
+        """A classic member joins, or does so again: then its record stays as it is."""
+        if self._whole and member not in self._known and member not in self._unknown:
+            self._record(member, Step(event.line, 0, MemberState.STABLE, 0, 0))
+        elif member not in self._known:
+            self._unknown.add(member)
+
+    def converted(self, members: Iterable[str] | None) -> None:
+        """The group has another protocol. `members`: those whose records, which no line shows, a
+        consumer group begins with; None if they are not all known.
+        """
+        self.forget()
+        self._unknown = set(members or ())
+        self._whole = members is not None
+
     def forget(self) -> None:
         """Lines may be missing: nothing is known of any member."""
         self._unknown |= self._known.keys()
         self._known, self._held, self._target, self._covered = {}, 0, None, None
         self._changed.clear()
+        self._whole = False
 
     def _record(self, member: str, after: Step) -> None:
         before, covered = self._known.get(member), self._covered

@@ -15,9 +15,10 @@ from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, name_of
 from groupcheck.traces.broker.belief import Belief
 from groupcheck.traces.broker.broker_log import Broker
 from groupcheck.traces.broker.certain import CertainLines
-from groupcheck.traces.broker.consumer_steps import ConsumerSteps
+from groupcheck.traces.broker.consumer_steps import ConsumerSteps, WrongStep
 from groupcheck.traces.broker.follow_lines import LineFollower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
+from groupcheck.traces.broker.migrating import CLASSIC, Migrating
 from groupcheck.traces.findings.anomalies import find_anomalies
 from groupcheck.traces.findings.findings import Findings, RefusedRequests, Window
 from groupcheck.traces.findings.held_back import held_back
@@ -81,6 +82,7 @@ class Trail:
     follower: LineFollower = Factory(LineFollower)
     certain: CertainLines = Factory(CertainLines)
     consumer: ConsumerSteps = Factory(ConsumerSteps)
+    migrating: Migrating = Factory(Migrating)
     # Lines that contradict themselves.
     impossible: list[Wrong] = Factory(list)
     timeline: Timeline = Factory(Timeline)
@@ -140,6 +142,7 @@ class Trail:
         if event.time is not None:
             self.last_time = event.time
         self.last_text = text
+        self._wrong(event, text, self.migrating.observe(event))
         if isinstance(event, _OTHERS):
             self._other(event, text)
         else:
@@ -153,13 +156,31 @@ class Trail:
         if isinstance(event, OtherProtocol):
             self._member_step(event, text)
         else:
-            self.consumer.forget()
-            self.note("protocol_changed", event.line, f"the group became a {event.protocol} group")
-            self.follower.group.forget(loaded=True)
+            self._converted(event, text)
+
+    def _converted(self, event: Converted, text: str) -> None:
+        """The group has another protocol from now on."""
+        group, wrong, rebalances = self.follower.group, None, False
+        told, members = f"the group became a {event.protocol} group", None
+        if event.protocol == "consumer":
+            told, wrong = self.migrating.upgraded(event, group.belief, group.base)
+            members = [*self.migrating.members] if self.migrating.whole else None
+        elif event.protocol == CLASSIC:
+            rebalances = self.migrating.rebalances
+            told, wrong = self.migrating.downgraded(event)
+        self.consumer.converted(members)
+        self.timeline.converted(members)
+        self.note("protocol_changed", event.line, told)
+        if not rebalances:
+            group.forget(loaded=True)
+        self._wrong(event, text, wrong)
 
     def _member_step(self, event: OtherProtocol, text: str) -> None:
         """A step of a member of a consumer group."""
-        wrong = self.consumer.observe(event)
+        self._wrong(event, text, self.consumer.observe(event))
+
+    def _wrong(self, event: Event, text: str, wrong: WrongStep | None) -> None:
+        """Notes what the model does not do."""
         if wrong is None:
             return
         self.refused[()] += 1
@@ -173,6 +194,7 @@ class Trail:
             if event.protocol != "other":
                 self.protocols[event.protocol] += 1
                 self.consumer.forget()
+                self.migrating.forget()
                 return
             if isinstance(event, GroupUnloaded):
                 return
@@ -286,6 +308,7 @@ class Trail:
         self.follower.group.forget(loaded=True)
         self.certain.begin_anew()
         self.consumer.forget()
+        self.migrating.forget()
         self._away(event, "restart", isinstance(event, CoordinatorStarted))
         self.timeline.interrupted(event)
         self.reset = why
@@ -371,15 +394,12 @@ class Trail:
             )
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
-            if name != "consumer" or self.steps:
+            if name != "consumer":
                 return (
                     UNKNOWN,
                     f"the {name} protocol is not followed yet; this is its timeline only",
                 )
-            if not self.consumer.judged:
-                return UNKNOWN, NO_STEPS
-            steps = plural(self.consumer.judged, "step")
-            return HOLDS, f"every line is explained ({steps} of members, by the model `consumer`)"
+            return self._of_consumers()
         if assumed:
             return (
                 UNKNOWN,
@@ -393,6 +413,19 @@ class Trail:
         if not self.judged:
             return UNKNOWN, "nothing is judged: no line could contradict one before it"
         return HOLDS, "every line is explained"
+
+    def _of_consumers(self) -> tuple[Kind, str]:
+        """The verdict on a consumer group, which may have been a classic one, or be one now."""
+        conversions = self.migrating.judged
+        if self.steps and not conversions:
+            return UNKNOWN, "the group has used both protocols, and no line tells when it changed"
+        if not self.consumer.judged and not (self.judged and conversions):
+            return UNKNOWN, NO_STEPS
+        steps = plural(self.consumer.judged, "step")
+        told = f"{steps} of members, by the model `consumer`"
+        if conversions:
+            told += f"; {plural(conversions, 'conversion')}, by the model `migration`"
+        return HOLDS, f"every line is explained ({told})"
 
 
 def _awaited(belief: Belief, event: Stabilized) -> tuple[str, ...]:

@@ -106,13 +106,16 @@ class Holdings:
     A field `whole` says that a statement names all that the client has, or gives up; otherwise the
     partitions are added or taken away. A field `step` tells what the client is about to do: a
     callback counts more than what announced it, and other steps do not count. (Java's client for
-    KIP-848 prints announcements alone if the application has no listener.)
+    KIP-848 prints announcements alone if the application has no listener.) Once a client has shown
+    such a callback, what is announced is not its before the next one.
     """
 
     now: dict[str, _Held] = Factory(dict)
     spans: list[HoldingSpan] = Factory(list)
     # When it gave up what no line shows that it was given, in ms since 1970.
     gave_up_older: int | None = None
+    # It has shown a callback that gives it partitions.
+    _called: bool = False
 
     def add(self, said: Statement) -> None:
         if said.fields.get("state") in _LOST:
@@ -121,7 +124,9 @@ class Holdings:
         if said.kind == "owns" or (
             said.kind == "assigned" and step in ("callback", "added", "partition")
         ):
-            self._assign(said, announced=step == "added")
+            self._called = self._called or step == "callback"
+            if step != "added" or not self._called:
+                self._assign(said, announced=step == "added")
             lost = partitions_of(str(said.fields.get("lost", "")))  # franz-go
             self._give_up(lost, said.time, "revoked", announced=False)
         elif said.kind in ("revoked", "lost") and step in ("callback", "announced", "partition"):

@@ -9,12 +9,20 @@ whose beginning the log shows, because other groups may have members that no lin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from attrs import Factory, define
 
 from groupcheck.traces.story.events import OtherProtocol, RebalanceCause
 from groupcheck.traces.story.handovers import Handovers
-from groupcheck.traces.story.moments import ACKNOWLEDGED, Moment, Round, moment
+from groupcheck.traces.story.moments import (
+    ACKNOWLEDGED,
+    AT_ONCE_MS,
+    Moment,
+    Round,
+    elapsed,
+    moment,
+)
 
 _FENCED = (
     (re.compile(r"session\b.{0,20}\bexpired"), RebalanceCause.SESSION_EXPIRED, "expired"),
@@ -28,12 +36,14 @@ _CAUSES = {
     "joined": RebalanceCause.JOIN,
     "rejoined": RebalanceCause.STATIC_REPLACED,
     "left": RebalanceCause.LEAVE,
-    "away": RebalanceCause.LEAVE,
     "gone": RebalanceCause.GONE,
     "subscription": RebalanceCause.METADATA_CHANGE,
     "configuration": RebalanceCause.METADATA_CHANGE,
     "topology": RebalanceCause.METADATA_CHANGE,
+    "metadata": RebalanceCause.METADATA_CHANGE,
 }
+_WITH_OTHERS = ("subscription", "metadata")
+"""What a member that joins or leaves brings about as well."""
 _WENT = {"left": "left", "fenced": "fenced", "gone": "gone", "found gone": "gone"}
 FIRST_EPOCH = 2
 """The first epoch of a new group is 2 (1 in some versions)."""
@@ -57,20 +67,29 @@ class EpochStory:
     whole: bool = False
     # The members that have their assignment of the current epoch.
     reached: set[str] = Factory(set)
-    # Why the next epoch begins: cause, members and text.
+    # Why the next epoch begins: cause, members and text; and when a static member came back, if it
+    # is that.
     why: tuple[RebalanceCause, tuple[str, ...], str] = (RebalanceCause.NOT_TOLD, (), "")
+    _came_back: Moment | None = None
     handovers: Handovers = Factory(Handovers)
     # Lines tell which member has reached which epoch.
     _detailed: bool = False
+    # The last rebalance that an epoch began.
+    _latest: Round | None = None
 
     def observe(self, event: OtherProtocol, current: Round | None) -> Round | None:
         """Takes one event; `current`: the last rebalance. Returns a new one if it begins here."""
+        if current is not None and current is self._latest and current.outcome == "lost":
+            current.outcome = "open"  # the records outlive their coordinator, and the next goes on
         member = event.member
         who = () if member is None else (member,)
+        self._forget_return(event)
         if event.what == "fenced":
             self.why = (why_fenced(event)[0], who, event.detail or "")
-        elif event.what in _CAUSES and (
-            self.why[0] != RebalanceCause.JOIN or event.what != "subscription"
+        elif event.what == "joined" and event.detail == "classic" and member in self.members:
+            pass  # a classic member joins each rebalance
+        elif event.what in _CAUSES and not (
+            event.what in _WITH_OTHERS and self.why[0] != RebalanceCause.NOT_TOLD
         ):
             self.why = (_CAUSES[event.what], who, "")
         if member is not None:
@@ -87,6 +106,24 @@ class EpochStory:
         elif event.what == "assignment" and member is not None and event.detail == "STABLE":
             self._given(member, moment(event), current)
         return None
+
+    def converted(self, members: Iterable[str] | None) -> None:
+        """The group has another protocol. `members`: all that a consumer group begins with; None if
+        they are not known.
+        """
+        self.members, self.whole = dict.fromkeys(members or ()), members is not None
+        self.handovers.forget()
+        self.why = (RebalanceCause.NOT_TOLD, (), "")
+
+    def _forget_return(self, event: OtherProtocol) -> None:
+        """A static member that comes back begins an epoch at once, with another subscription, or
+        none at all.
+        """
+        late = (elapsed(self._came_back, moment(event)) or 0) > AT_ONCE_MS
+        if late and self.why[0] == RebalanceCause.STATIC_REPLACED:
+            self.why = (RebalanceCause.NOT_TOLD, (), "")
+        if event.what == "rejoined":
+            self._came_back = moment(event)
 
     def _moves(self, event: OtherProtocol, current: Round | None) -> None:
         """The partitions that the event moves."""
@@ -110,7 +147,7 @@ class EpochStory:
     def _members(self, what: str, member: str, old: str | None) -> None:
         if what in ("joined", "rejoined", "assignment"):
             self.members[member] = None
-            if what == "rejoined" and old:
+            if what == "rejoined" and old and old != member:
                 self.members.pop(old, None)
         elif what in _WENT:
             self.members.pop(member, None)
@@ -130,6 +167,7 @@ class EpochStory:
             if not self.members:
                 began.outcome, began.waited_for = "emptied", "nobody"
                 began.joined_at = moment(event)
+        self._latest = began
         return began
 
     def _given(self, member: str, when: Moment, current: Round) -> None:

@@ -126,7 +126,7 @@ class Handovers:
         if holder is not None or len(self._holder) < PARTITIONS_KEPT:
             self._holder[partition] = member
         begun = self._open.get(partition)
-        if begun is not None:
+        if begun is not None and (begun.source != member or begun.released is not None):
             begun.taken, begun.heir = at, member
             del self._open[partition]
 

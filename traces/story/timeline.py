@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import Factory, define, field
@@ -242,6 +242,15 @@ class Timeline:
         self._joined_up(event)
         self._settled(event)
 
+    def converted(self, members: Sequence[str] | None) -> None:
+        """The group has another protocol. `members`: all that a consumer group begins with; None if
+        they are not known.
+        """
+        running = self._last_round("open")
+        if running is not None and running.to_generation is None and members is not None:
+            running.outcome = "interrupted"
+        self._story.converted(members)
+
     def forget_partitions(self) -> None:
         """Lines may be missing: who has which partitions of a consumer group is not known."""
         self._story.handovers.forget()
@@ -446,10 +455,12 @@ class Timeline:
 
     def _other_member(self, event: OtherProtocol, id: str) -> None:
         member = self.member(id, event)
-        if event.what in ("joined", "rejoined"):
+        if event.what == "joined" and event.detail == "classic" and member.joined is not None:
+            member.gone, member.ended = "", None  # a classic member joins each rebalance
+        elif event.what in ("joined", "rejoined"):
             member.joined, member.gone, member.ended = moment(event), "", None
             self.counts["joined"] += 1
-            if event.what == "rejoined" and event.detail:
+            if event.what == "rejoined" and event.detail and event.detail != id:
                 self._gone(event.detail, event, "replaced")
         elif event.what == "assignment":
             member.armed = moment(event)

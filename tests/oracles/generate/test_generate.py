@@ -29,8 +29,9 @@ from groupcheck.oracles.replay.document import round_document
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.traces.replay import replay_file
 
-REQUESTS = tuple(name for name, dialect in DIALECTS.items() if dialect.requests)
-BROKERS = tuple(name for name in DIALECTS if name not in REQUESTS)
+CLASSIC = {name: dialect for name, dialect in DIALECTS.items() if not dialect.consumer}
+REQUESTS = tuple(name for name, dialect in CLASSIC.items() if dialect.requests)
+BROKERS = tuple(name for name in CLASSIC if name not in REQUESTS)
 TELLS_SIZES = tuple(name for name in BROKERS if name not in ("scala-1.1", "scala-2.4"))
 TELLS_CAUSES = tuple(name for name in BROKERS if name != "scala-1.1")
 

@@ -50,6 +50,14 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
             "about the classic protocol alone: KIP-848 has another limit",
         ),
         (
+            ["--scenario", "idle_proxy", "--client", "java", "--group-protocol", "consumer"],
+            "about the classic protocol alone: no request of KIP-848 waits for a rebalance",
+        ),
+        (
+            ["--scenario", "rolling_downgrade", "--client", "java"],
+            "rolling_downgrade needs members that use KIP-848 (add --group-protocol consumer",
+        ),
+        (
             ["--scenario", "rolling_upgrade", "--client", "java"],
             "rolling_upgrade needs members that use KIP-848 (add --group-protocol consumer",
         ),

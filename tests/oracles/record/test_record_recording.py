@@ -21,7 +21,7 @@ from groupcheck.oracles.record import recording
 from groupcheck.oracles.record.processes import Interrupts, Processes
 from groupcheck.oracles.record.recording import Recording, record_command, record_scenario
 from groupcheck.oracles.record.running import Running
-from groupcheck.oracles.record.scenarios import Scenario
+from groupcheck.oracles.record.scenario import Scenario
 from groupcheck.oracles.record.settings import Setup
 from groupcheck.oracles.record.stage import NotStaged, Stage
 

@@ -91,6 +91,27 @@ def test_a_member_that_is_silent_during_an_outage_of_the_broker_was_not_paused(
     assert [f.cause.kind for f in found.causes] == causes
 
 
+@pytest.mark.parametrize(
+    ("at_ms", "causes"),
+    [
+        (OUTAGE_MS + 17_000, ["broker_outage"]),
+        (OUTAGE_MS + 900_000, ["broker_outage", "commit_timed_out"]),
+    ],
+)
+def test_a_commit_that_times_out_during_an_outage_follows_from_it(
+    at_ms: int, causes: list[str]
+) -> None:
+    evidence = Evidence()
+    absent = {"lasted": 25_000, "failed": 12}
+    evidence.add(
+        Statement(kind="coordinator_absent", line=1, text="", time=OUTAGE_MS, fields=absent)
+    )
+    late = {"api": "OffsetCommit"}
+    evidence.add(Statement(kind="request_timed_out", line=2, text="", time=at_ms, fields=late))
+    (found,) = [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
+    assert sorted(f.cause.kind for f in found.causes) == causes
+
+
 def test_what_a_cause_must_not_be_confused_with_is_known_and_told() -> None:
     for cause in CAUSES.values():
         assert {*cause.confuse} <= {*CAUSES}, cause.kind

@@ -1,0 +1,184 @@
+"""The lines that the coordinator of Kafka 4 writes about a consumer group (GroupMetadataManager),
+in the words of several versions, at INFO or at DEBUG.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+
+from attrs import define, frozen
+
+from groupcheck.model.protocol.consumer.memory import State
+from groupcheck.model.protocol.masks import numbers
+from groupcheck.oracles.generate.consumer.course import POLL_MS
+from groupcheck.oracles.generate.consumer.happenings import (
+    Bumped,
+    Happening,
+    Joined,
+    Moved,
+    Planned,
+    Reconciled,
+    Refreshed,
+    Refused,
+    Replaced,
+    Went,
+)
+
+TOPIC_ID = "tT3cYFRQSSuZ5cpYfQ3zqg"
+SHARD = "[GroupCoordinator id=1 topic=__consumer_offsets partition=7] "
+LOGGER = " (org.apache.kafka.coordinator.group.GroupMetadataManager)"
+GROUP = "[GroupId <:g:>] "
+STATES = {
+    State.STABLE: "STABLE",
+    State.UNREVOKED: "UNREVOKED_PARTITIONS",
+    State.UNRELEASED: "UNRELEASED_PARTITIONS",
+}
+
+
+@frozen
+class Words:
+    """How a version of Kafka prints."""
+
+    # DEBUG lines, too.
+    debug: bool
+    # Topics have a hash (KIP-1101); before, the group's metadata is printed.
+    hashes: bool = True
+    # Partitions have the epoch at which their member was given them (KIP-1251).
+    epochs: bool = True
+
+
+def number(epoch: int) -> str:
+    """The mark for an epoch of the run; 0 and less are the same in each run."""
+    return f"<:n{epoch}:>" if epoch > 0 else f"{epoch}"
+
+
+def member(id: int) -> str:
+    """The mark for a member id."""
+    return f"<:m{id}:>"
+
+
+@define
+class BrokerWords:
+    """Turns what happens into lines."""
+
+    words: Words
+    # Takes each line.
+    write: Callable[[str], None]
+    # How many partitions the topic has.
+    partitions: int
+
+    def hears(self, happening: Happening) -> None:
+        for level, text in self._lines(happening):
+            if self.words.debug or level == "INFO":
+                self.write(f"{level} {SHARD}{text}{LOGGER}")
+
+    def _lines(self, h: Happening) -> Iterator[tuple[str, str]]:
+        match h:
+            case Joined():
+                yield from self._joined(h)
+            case Replaced():
+                yield (
+                    "INFO",
+                    f"{GROUP}Static member with instance id i{h.instance} re-joins the consumer"
+                    " group using the consumer protocol. Created a new member"
+                    f" {member(h.member)} to replace the existing member {member(h.former)}.",
+                )
+            case Refused():
+                static = f"Static member {member(h.member)} with instance id i{h.instance}"
+                owner = member(h.owner)
+                if h.fenced:
+                    yield "INFO", f"{GROUP}{static} is fenced by existing member {owner}."
+                else:
+                    why = f"because the instance id is owned by member {owner}."
+                    yield "INFO", f"{GROUP}{static} cannot join the group {why}"
+            case Refreshed():
+                self.partitions += 1
+                yield self._metadata()
+            case Went():
+                yield from self._went(h)
+            case Bumped():
+                told = f" with metadata hash {self._hash()}" if self.words.hashes else ""
+                yield "INFO", f"{GROUP}Bumped group epoch to {number(h.epoch)}{told}."
+            case Planned():
+                yield self._planned(h)
+            case Reconciled():
+                yield (
+                    "DEBUG",
+                    f"{GROUP}Member {member(h.member)} new assignment state:"
+                    f" epoch={number(h.epoch)}, previousEpoch={number(h.previous)},"
+                    f" state={STATES[h.state]}, assignedPartitions={self._held(h.assigned)}"
+                    f" and revokedPartitions={self._held(h.revoking)}.",
+                )
+            case Moved():
+                yield (
+                    "INFO",
+                    f"[GroupId=<:g:>] Unloaded group metadata for group epoch {number(h.epoch)}.",
+                )
+                yield "INFO", f"Loaded consumer group <:g:> with {len(h.members)} members."
+                for id in h.members:
+                    yield "DEBUG", f"Loaded member {member(id)} in consumer group <:g:>."
+
+    def _joined(self, h: Joined) -> Iterator[tuple[str, str]]:
+        static = "" if h.instance is None else f" with instance id i{h.instance}"
+        kind = "Static member" if static else "Member"
+        yield (
+            "INFO",
+            f"{GROUP}{kind} {member(h.member)}{static} joins the consumer group using the consumer"
+            " protocol.",
+        )
+        yield "DEBUG", f"{GROUP}Member {member(h.member)} updated its subscribed topics to: [t]."
+        if h.refreshed:
+            self.partitions += 1
+        if h.first or h.refreshed:
+            yield self._metadata()
+
+    def _went(self, h: Went) -> Iterator[tuple[str, str]]:
+        static = "" if h.instance is None else f" with instance id i{h.instance}"
+        kind = "Static member" if static else "Member"
+        who = f"{GROUP}{kind} {member(h.member)}{static}"
+        if h.how == "left":
+            yield "INFO", f"{who} left the consumer group."
+        elif h.how == "away":
+            yield "INFO", f"{who} temporarily left the consumer group."
+        else:
+            why = (
+                "the member session expired"
+                if h.how == "session_expired"
+                else f"it failed to transition from epoch {number(h.epoch)} within {POLL_MS}ms"
+            )
+            yield "INFO", f"{GROUP}Member {member(h.member)} fenced from the group because {why}."
+        if h.last:
+            yield (
+                "DEBUG",
+                "Skip downgrading the consumer group <:g:> to classic group because it's empty.",
+            )
+
+    def _hash(self) -> int:
+        """A number that changes with the topic."""
+        return zlib.crc32(f"t-{self.partitions}".encode())
+
+    def _metadata(self) -> tuple[str, str]:
+        if self.words.hashes:
+            return "DEBUG", f"{GROUP}Computed new metadata hash: {self._hash()}."
+        topic = f"TopicMetadata(id={TOPIC_ID}, name=t, numPartitions={self.partitions})"
+        return "DEBUG", f"{GROUP}Computed new subscription metadata: {{t={topic}}}."
+
+    def _planned(self, h: Planned) -> tuple[str, str]:
+        told = (
+            f"{GROUP}Computed a new target assignment for epoch {number(h.epoch)} with 'uniform'"
+            " assignor in 0ms"
+        )
+        if not self.words.debug:
+            return "INFO", f"{told}."
+        shares = (f"{member(id)}={_share(share)}" for id, share in h.shares.items())
+        return "DEBUG", f"{told}: {{{', '.join(shares)}}}."
+
+    def _held(self, given: Mapping[int, int]) -> str:
+        told = (f"@{number(epoch)}" if self.words.epochs else "" for epoch in given.values())
+        return f"[{', '.join(f'{TOPIC_ID}-{p}{e}' for p, e in zip(given, told, strict=True))}]"
+
+
+def _share(share: int) -> str:
+    partitions = f"{TOPIC_ID}=[{', '.join(map(str, numbers(share)))}]" if share else ""
+    return f"MemberAssignment(partitions={{{partitions}}})"

@@ -1,0 +1,336 @@
+"""A run of the model `consumer` with Java's members in the order of time. A clock says which of the
+steps that are possible comes first: members send heartbeats at their interval, timers run out when
+their time is over, applications poll all the time unless they are busy.
+
+Troubles come now and then: the faults of the model, and processes and applications that stand still
+for a while, which is what lets timers run out. At the end all members close, so that the group is
+empty and another run can follow.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import Factory, define, field
+
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.protocol.consumer import client_faults, java_rules, timers
+from groupcheck.model.protocol.consumer.client import Member
+from groupcheck.model.protocol.consumer.java_member import JavaMember
+from groupcheck.model.protocol.consumer.memory import REST
+from groupcheck.model.protocol.consumer.messages import Link, idle
+from groupcheck.oracles.generate.consumer.records import Records
+
+HEARTBEAT_MS, SESSION_MS, POLL_MS = 1000, 6000, 9000
+"""group.consumer.heartbeat.interval.ms, group.consumer.session.timeout.ms, and the members'
+max.poll.interval.ms, which is their rebalance timeout.
+"""
+INTERVAL_MS = 1000
+MEAN_TROUBLE_MS = 7000
+NEVER = math.inf
+_AT_ONCE = (Member.JOINING, Member.ACKNOWLEDGING)
+_INSTEAD = (client_faults.lose_answer.name, client_faults.lose_heartbeat.name)
+FREEZE, BUSY, SLOW = "freeze", "busy", "slow"
+TROUBLES = {
+    FREEZE: 3,
+    BUSY: 2,
+    SLOW: 3,
+    client_faults.crash.name: 2,
+    java_rules.application_closes.name: 4,
+    java_rules.application_unsubscribes.name: 1,
+    client_faults.lose_answer.name: 2,
+    client_faults.lose_heartbeat.name: 1,
+    timers.move_coordinator.name: 1,
+    timers.add_partition.name: 1,
+}
+"""How often each is chosen. `freeze`: a process stands still; `busy`: its application; `slow`: its
+next callback takes long.
+"""
+_OF_GROUP = (timers.move_coordinator.name, timers.add_partition.name)
+_FAULTS = (*TROUBLES, client_faults.fail_append.name, client_faults.delay_heartbeat.name)
+Option = tuple[Firing, State]
+
+
+@define
+class Course:
+    """One run; `play` gives each firing to `fired`, with the states before and after it."""
+
+    semantics: Semantics
+    records: Records
+    choose: random.Random
+    # Takes (firing, before, after), and what the troubles are: (process, which).
+    fired: Callable[[Firing, State, State], None]
+    troubled: Callable[[int, str], None]
+    # Troubles begin no more after so many ms.
+    until: float
+    members: int
+    # Process -> until when it, or its application, stands still.
+    frozen: dict[int, float] = Factory(dict)
+    busy: dict[int, float] = Factory(dict)
+    # Process -> how long its next callback takes, in ms.
+    slow: dict[int, float] = Factory(dict)
+    # Process -> what its next heartbeat suffers.
+    lossy: dict[int, str] = Factory(dict)
+    # Process -> when it sent its last heartbeat, and since when its application has not polled.
+    sent: dict[int, float] = Factory(dict)
+    away: dict[int, float] = Factory(dict)
+    # (rule, process) -> when what is possible will happen.
+    _due: dict[tuple[str, int | None], float] = Factory(dict)
+    _next_trouble: float = field(init=False)
+    ended: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self._next_trouble = 5000 + self._pause(MEAN_TROUBLE_MS)
+
+    @property
+    def now(self) -> float:
+        return self.records.now
+
+    def _pause(self, mean: float) -> float:
+        return self.choose.expovariate(1 / mean)
+
+    def play(self, most: int) -> bool:
+        """Runs, for so many steps at most. Whether the group is empty at the end, with nothing on
+        its way.
+        """
+        state = self.choose.choice(self.semantics.starts())[2]
+        for _ in range(most):
+            options = [*self._options(state)]
+            if self._over(state):
+                return True
+            planned = [*self._planned(options, state)]
+            first = min(planned, key=lambda one: one[0], default=None)
+            if not self.ended and self._next_trouble < (first[0] if first else NEVER):
+                self.records.now = max(self.now, self._next_trouble)
+                self._next_trouble = self.now + self._pause(MEAN_TROUBLE_MS)
+                self.ended = self.now > self.until
+                found = None if self.ended else self._trouble(options, state)
+                if found is None:
+                    continue
+                chosen = found
+            elif first is None or first[0] == NEVER:
+                return False
+            else:
+                self.records.now, chosen = max(self.now, first[0]), first[1]
+            state = self._take(chosen, state)
+        return False
+
+    def _take(self, chosen: Option, state: State) -> State:
+        """A step: a firing, and all urgent ones that follow it."""
+        firing, after = chosen
+        rule, me = firing.name.partition(":")[0], firing.me
+        ends = _ends_process(firing)
+        if rule == java_rules.application_subscribes.name and me is not None:
+            self._starts(me)
+        if _beats(rule) and firing.me is not None:
+            self.sent[firing.me] = self.now
+            self.lossy.pop(firing.me, None)
+        while True:
+            self.records.fired(firing, state, after)
+            self.fired(firing, state, after)
+            self._after(firing, state, after)
+            state = after
+            urgent = next(self._firings(self.semantics.urgent, state), None)
+            if urgent is None:
+                if ends and me is not None:
+                    self._ended(me)
+                return state
+            firing, after = self.choose.choice(urgent)
+            self.records.now += 0.02
+
+    def _starts(self, me: int) -> None:
+        """A process that has none starts a consumer."""
+        if me not in self.records.ids:
+            self.records.start(me)
+
+    def _after(self, firing: Firing, before: State, after: State) -> None:
+        """What the firing means for the process."""
+        me = firing.me
+        if me is None:
+            return
+        was, now = self._client(before, me), self._client(after, me)
+        if now.running is not None and was.running is None:
+            self.away[me] = self.now
+            lasts = self.slow.pop(me, 1 + self._pause(15))
+            self.busy[me] = max(self.busy.get(me, 0.0), self.now + lasts)
+        elif was.running is not None and now.running is None:
+            self.away.pop(me, None)
+
+    def _ended(self, me: int) -> None:
+        """The process has come to its end."""
+        for known in (self.records.ids, self.frozen, self.busy, self.slow, self.lossy, self.away):
+            known.pop(me, None)
+
+    # -- what is possible
+
+    def _firings(self, instances: Any, state: State) -> Iterator[list[Option]]:
+        for instance in instances:
+            found = [
+                (firing, after) for firing, after, _ in self.semantics.firings(instance, state)
+            ]
+            if found:
+                yield found
+
+    def _options(self, state: State) -> Iterator[Option]:
+        for some in self._firings(self.semantics.ordinary, state):
+            yield from some
+
+    def _client(self, state: State, me: int) -> JavaMember:
+        client: JavaMember = state[self.semantics.at["client", me]]
+        return client
+
+    def _link(self, state: State, me: int) -> Link:
+        link: Link = state[self.semantics.at["link", me]]
+        return link
+
+    def _over(self, state: State) -> bool:
+        if not self.ended:
+            return False
+        named = self.semantics.named(state)
+        gone = all(client == JavaMember() for client in named["client"])
+        quiet = not named["core"].members and not named["ghosts"] and named["walk"] == REST
+        return gone and quiet and all(idle(link) for link in named["link"])
+
+    # -- when
+
+    def _planned(self, options: list[Option], state: State) -> Iterator[tuple[float, Option]]:
+        """The steps that come by themselves, each with its time."""
+        alive: set[tuple[str, int | None]] = set()
+        for option in options:
+            firing, after = option
+            rule, _, label = firing.name.partition(":")
+            key = rule, firing.me
+            if label == "failed" or not self._by_itself(rule, option, state):
+                continue
+            alive.add(key)
+            if key not in self._due:
+                self._due[key] = self.now + self._soon(rule, firing.me, state)
+            at = self._at(rule, firing, state, after)
+            yield (self._due[key] if at is None else at), option
+        for gone in self._due.keys() - alive:
+            del self._due[gone]
+
+    def _by_itself(self, rule: str, option: Option, state: State) -> bool:
+        """Does it come without a trouble? The next heartbeat may be the one that gets lost."""
+        me = option[0].me
+        if me is not None and _beats(rule):
+            return self.lossy.get(me, java_rules.java_heartbeat.name) == rule
+        return rule not in _FAULTS or self._ends(option, state)
+
+    def _ends(self, option: Option, state: State) -> bool:
+        """At the end each process closes; one that cannot is ended."""
+        rule = option[0].name.partition(":")[0]
+        me = option[0].me
+        if me is None:
+            return False
+        client = self._client(state, me)
+        if rule == java_rules.application_closes.name:
+            return self.ended
+        if rule == client_faults.crash.name:
+            stuck = client.state in (Member.FATAL, Member.UNSUBSCRIBED)
+            return client.state == Member.FATAL or (self.ended and stuck)
+        return False
+
+    def _soon(self, rule: str, me: int | None, state: State) -> float:
+        """How long something waits that is not bound to a time."""
+        if rule == java_rules.application_subscribes.name:
+            return self.choose.uniform(100, 6000)
+        if rule in (java_rules.application_closes.name, client_faults.crash.name):
+            return self.choose.uniform(500, 9000)
+        if rule == java_rules.find_coordinator.name:
+            return self.choose.uniform(5, 200)
+        return self.choose.uniform(1, 60)
+
+    def _at(self, rule: str, firing: Firing, state: State, after: State) -> float | None:
+        """When a step comes whose time follows from others; None: soon."""
+        me = firing.me
+        if rule == timers.interval_passes.name:
+            return self.records.planned + INTERVAL_MS
+        if rule == timers.ghost_expires.name:
+            return self.records.ghost_of(state, after).heard + SESSION_MS
+        if me is None:
+            return None
+        if rule == timers.session_timeout.name:
+            return self.records.of[me].heard + SESSION_MS
+        if rule == timers.rebalance_timeout.name:
+            return self.records.of[me].armed + POLL_MS
+        thaws = self.frozen.get(me, 0.0)
+        if rule == java_rules.application_subscribes.name and self.ended:
+            return NEVER
+        if rule == java_rules.java_poll_timeout.name:
+            since = self.away.get(me)
+            return NEVER if since is None else max(since + POLL_MS, thaws)
+        if _beats(rule):
+            return max(self._beat_at(me, state), thaws)
+        soon = self._due[rule, me]
+        if rule in _OF_APPLICATION:
+            soon = max(soon, self.busy.get(me, 0.0))
+        return max(soon, thaws)
+
+    def _beat_at(self, me: int, state: State) -> float:
+        client = self._client(state, me)
+        if client.state in _AT_ONCE:
+            return self._due.get((java_rules.java_heartbeat.name, me), self.now)
+        last = self.sent.get(me, self.now - HEARTBEAT_MS)
+        if me in self.lossy or not client.full:
+            return last + HEARTBEAT_MS
+        return min(last + HEARTBEAT_MS, self.now + 100)
+
+    # -- troubles
+
+    def _trouble(self, options: list[Option], state: State) -> Option | None:
+        """A trouble begins; the step that it is, if it is one."""
+        possible: dict[str, list[Option]] = {}
+        for option in options:
+            possible.setdefault(option[0].name.partition(":")[0], []).append(option)
+        kinds = [k for k in TROUBLES if k in (FREEZE, BUSY, SLOW) or k in possible]
+        kind = self.choose.choices(kinds, [TROUBLES[k] for k in kinds])[0]
+        live = [me for me in range(self.members) if self._settled(state, me)]
+        if kind in _OF_GROUP:
+            return self.choose.choice(possible[kind])
+        if not live:
+            return None
+        me = self.choose.choice(live)
+        if kind == FREEZE:
+            self.frozen[me] = self.now + self.choose.choice((2500, 3500, SESSION_MS + 2500))
+        elif kind == BUSY:
+            lasts = self.choose.choice((3000, 5000, POLL_MS + 3000))
+            self.busy[me], self.away[me] = self.now + lasts, self.now
+        elif kind == SLOW:
+            self.slow[me] = self.choose.choice((800, 2500, POLL_MS + 4000))
+        elif kind in _INSTEAD:
+            self.lossy[me] = kind
+        else:
+            mine = [o for o in possible[kind] if o[0].me == me and not o[0].name.endswith("failed")]
+            return self.choose.choice(mine) if mine else None
+        self.troubled(me, kind)
+        return None
+
+    def _settled(self, state: State, me: int) -> bool:
+        """Is it a member without trouble?"""
+        client = self._client(state, me)
+        calm = max(self.frozen.get(me, 0.0), self.busy.get(me, 0.0)) < self.now
+        return client.beats and calm and me not in self.lossy and client.running is None
+
+
+_OF_APPLICATION = (
+    java_rules.application_polls.name,
+    java_rules.application_subscribes.name,
+    java_rules.unsubscribe_goes_on.name,
+    java_rules.java_callback_returns.name,
+    java_rules.application_closes.name,
+)
+
+
+def _beats(rule: str) -> bool:
+    return rule == java_rules.java_heartbeat.name or rule in _INSTEAD
+
+
+def _ends_process(firing: Firing) -> bool:
+    rule, _, label = firing.name.partition(":")
+    closes = rule in (java_rules.application_closes.name, java_rules.java_callback_returns.name)
+    return (closes and label == "closed") or rule == client_faults.crash.name

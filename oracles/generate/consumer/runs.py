@@ -1,0 +1,168 @@
+"""Runs of a consumer group with all that they print: the coordinator's log, the request log, the
+logs of Java's members, and the truth.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from functools import cache
+
+from attrs import Factory, define, evolve, field
+
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.protocol.consumer import client_faults, java_rules
+from groupcheck.model.protocol.consumer.rules import spec
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
+from groupcheck.oracles.generate.consumer.broker import BrokerWords, Words
+from groupcheck.oracles.generate.consumer.course import FREEZE, Course
+from groupcheck.oracles.generate.consumer.happenings import Answered, Happening
+from groupcheck.oracles.generate.consumer.java import JavaWords
+from groupcheck.oracles.generate.consumer.records import Records
+from groupcheck.oracles.generate.consumer.requests import Requests
+from groupcheck.oracles.generate.consumer.truth import Truth
+from groupcheck.oracles.generate.request_lines import number
+from groupcheck.oracles.generate.run import Clients, Names, Process, Run, run_of
+from groupcheck.oracles.generate.template import compiled
+
+MOST_STEPS = 5000
+PLAYS_MS = 90_000
+"""Troubles begin in the first so many ms of a run."""
+_TROUBLES = {
+    FREEZE: "frozen",
+    client_faults.crash.name: "killed",
+    java_rules.java_poll_timeout.name: "poll_timeout",
+}
+_BROKEN = (client_faults.lose_answer.name, client_faults.lose_heartbeat.name)
+
+
+@cache
+def semantics_of(scope: ConsumerScope) -> Semantics:
+    """The meaning of the rules within a scope."""
+    return Semantics(spec(scope))
+
+
+def scope_of(kafka: str, *, static: int = 0) -> ConsumerScope:
+    """The bounds of runs with a version of Kafka: Java's members as they are, with listeners. All
+    members subscribe to one topic, which may grow from four partitions to five.
+    """
+    faults = ("crash", "close", "poll_timeout", "unsubscribe", "lose_request", "lose_response")
+    timeouts = ("session_timeout", "rebalance_timeout", "fail_over")
+    bounds = ConsumerScope(
+        members=3,
+        static_members=static,
+        partitions=5,
+        kafka=kafka,
+        assignor="sticky",
+        java=True,
+        callbacks="phased",
+        faults={**dict.fromkeys((*faults, *timeouts), 100), "metadata": 1},
+        k1=AS_KAFKA,
+        k1_prime=AS_KAFKA,
+        k3=AS_KAFKA,
+        k16=AS_KAFKA,
+        k23=AS_KAFKA,
+        k25=AS_KAFKA,
+        kafka_20641=AS_KAFKA,
+    )
+    return evolve(bounds, interval=bounds.release.interval)
+
+
+@define
+class Printed:
+    """A run, while it is printed."""
+
+    scope: ConsumerScope
+    words: Words
+    choose: random.Random
+    truth: Truth = Factory(Truth)
+    coordinator: list[tuple[int, str]] = Factory(list)
+    # (ms since the beginning, process, what)
+    troubles: list[tuple[int, Process, str]] = Factory(list)
+    records: Records = field(init=False)
+    broker: BrokerWords = field(init=False)
+    requests: Requests = field(init=False)
+    java: JavaWords = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        semantics = semantics_of(self.scope)
+        self.records = Records(semantics, self.scope, self.choose, self._hears)
+        self.broker = BrokerWords(self.words, self._writes, self.scope.partitions - 1)
+        self.requests = Requests(
+            random.Random(0),
+            lambda: self.records.now,
+            lambda me: self.records.lives[me],
+            self.records.static,
+        )
+        self.java = JavaWords(semantics, self.records)
+
+    @property
+    def now(self) -> int:
+        return math.ceil(self.records.now)
+
+    def _writes(self, text: str) -> None:
+        self.coordinator.append((self.now, text))
+
+    def _hears(self, happening: Happening) -> None:
+        self.truth.hears(happening, self.now)
+        if isinstance(happening, Answered):
+            self.requests.hears(happening)
+        else:
+            self.broker.hears(happening)
+
+    def _fired(self, firing: Firing, before: State, after: State) -> None:
+        self.java.fired(firing, before, after)
+        rule = firing.name.partition(":")[0]
+        if firing.me is not None and rule in _TROUBLES:
+            self._troubled(firing.me, rule)
+        if rule in _BROKEN and firing.me is not None:
+            self.requests.breaks(firing.me)
+
+    def _troubled(self, me: int, what: str) -> None:
+        if what in _TROUBLES:
+            self.troubles.append((self.now, self.java.process(me), _TROUBLES[what]))
+
+    def play(self) -> bool:
+        """Whether the run came to its end."""
+        course = Course(
+            semantics_of(self.scope),
+            self.records,
+            self.choose,
+            self._fired,
+            self._troubled,
+            PLAYS_MS,
+            self.scope.members,
+        )
+        return course.play(MOST_STEPS)
+
+
+def printed(seed: int, scope: ConsumerScope, words: Words) -> Printed | None:
+    """One run; None if it does not come to its end."""
+    run = Printed(scope, words, random.Random(seed))
+    return run if run.play() else None
+
+
+def consumer_run(
+    seed: int, scope: ConsumerScope, words: Words, *, requests: bool = False, clients: bool = False
+) -> Run:
+    """The coordinator's log of one run, or its request log, perhaps with the logs of its members.
+    It has no lines if the run does not come to its end.
+    """
+    one = printed(seed, scope, words)
+    if one is None:
+        return run_of([], (), Names(), 0)
+    lines = one.coordinator
+    if requests:
+        sent = sorted(one.requests.lines, key=lambda line: line.given)
+        number(sent)
+        lines = [(math.ceil(line.given), line.text()) for line in sent]
+    names, epoch = one.records.names, one.records.group_epoch
+    run = evolve(run_of(lines, tuple(one.truth.rounds), names, epoch), had=(*one.truth.all(),))
+    return evolve(run, members=_members(one)) if clients else run
+
+
+def _members(one: Printed) -> Clients:
+    said = tuple((at, who, compiled(text)) for at, who, text in one.java.lines)
+    told = tuple((at, compiled(text)) for at, text in one.coordinator)
+    return Clients(said, tuple(one.java.owned), tuple(one.troubles), told)

@@ -1,0 +1,110 @@
+"""What really happened in a run: rebalances, who had which partition by the coordinator's records,
+and the troubles of processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import Factory, define, evolve
+
+from groupcheck.model.protocol.consumer.memory import State
+from groupcheck.oracles.generate.consumer.happenings import (
+    Bumped,
+    Happening,
+    Joined,
+    Planned,
+    Reconciled,
+    Refreshed,
+    Replaced,
+    Went,
+)
+from groupcheck.oracles.generate.run import Had, TrueRound
+
+CAUSES = {
+    "left": "leave",
+    "session_expired": "session_expired",
+    "rebalance_timeout": "rebalance_timeout",
+}
+
+
+_WENT = {"left": "left", "session_expired": "expired", "rebalance_timeout": "fenced"}
+
+
+@define
+class Truth:
+    """Hears what happens; `now` is given with it, in ms since the beginning."""
+
+    rounds: list[TrueRound] = Factory(list)
+    # All that has ended, and what members have now: (member, partition) -> since when.
+    ended: list[Had] = Factory(list)
+    has: dict[tuple[int, int], Had] = Factory(dict)
+    _members: set[int] = Factory(set)
+    # Why the next epoch begins.
+    _why: tuple[str, tuple[int, ...]] = ("not_told", ())
+    # The members with their records at the epoch of the last target, and that epoch.
+    _settled: set[int] = Factory(set)
+    _target: int = 0
+
+    def hears(self, h: Happening, now: int) -> None:
+        match h:
+            case Joined():
+                self._members.add(h.member)
+                self._why = "join", (h.member,)
+            case Refreshed():
+                self._why = "metadata_change", ()
+            case Replaced():
+                self._renamed(h.former, h.member, now)
+            case Went() if h.how != "away":
+                self._members.discard(h.member)
+                self._why = CAUSES[h.how], (h.member,)
+                for had in [one for one in self.has.values() if one.member == h.member]:
+                    self._ends(had, now, _WENT[h.how])
+            case Bumped():
+                self._bumped(h.epoch)
+            case Planned():
+                self._target, self._settled = h.epoch, set()
+            case Reconciled():
+                self._reconciled(h, now)
+
+    def _renamed(self, former: int, member: int, now: int) -> None:
+        self._members.discard(former)
+        self._members.add(member)
+        for had in [one for one in self.has.values() if one.member == former]:
+            self._ends(had, now, "replaced")
+            self.has[member, had.partition] = evolve(had, member=member, since=now)
+
+    def _bumped(self, epoch: int) -> None:
+        if self.rounds and self.rounds[-1].outcome == "open":
+            self.rounds[-1] = evolve(self.rounds[-1], outcome="interrupted")
+        cause, members = self._why
+        self._why, self._settled = ("not_told", ()), set()
+        outcome = "open" if self._members else "emptied"
+        size = len(self._members)
+        self.rounds.append(TrueRound(epoch - 1, cause, members, epoch, size, outcome))
+
+    def _reconciled(self, h: Reconciled, now: int) -> None:
+        mine = {*h.assigned, *h.revoking}
+        for had in [one for one in self.has.values() if one.member == h.member]:
+            if had.partition not in mine:
+                self._ends(had, now, "acknowledged")
+            elif had.partition in h.revoking and had.asked is None:
+                self.has[h.member, had.partition] = evolve(had, asked=now)
+        for partition in mine:
+            self.has.setdefault((h.member, partition), Had(h.member, partition, now))
+        if h.state == State.STABLE and h.epoch == self._target:
+            self._settled.add(h.member)
+        current = self.rounds[-1]
+        done = self._settled == self._members and self._target == current.to_generation
+        if done and current.outcome == "open":
+            self.rounds[-1] = evolve(current, outcome="assigned")
+
+    def _ends(self, had: Had, now: int, how: str) -> None:
+        del self.has[had.member, had.partition]
+        self.ended.append(evolve(had, until=now, how=how))
+
+    def all(self) -> Iterator[Had]:
+        """What members had, in the order of time."""
+        yield from sorted(
+            (*self.ended, *self.has.values()), key=lambda h: (h.since, h.partition, h.member)
+        )

@@ -1,0 +1,217 @@
+"""Generated logs of consumer groups (KIP-848): the replay of each tells what happened in the run of
+the model, whatever the version and whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.oracles.generate.clock import FIRST_TIME, Clock
+from groupcheck.oracles.generate.dialects import DIALECTS
+from groupcheck.oracles.generate.files import Order, Written, generate
+from groupcheck.oracles.generate.run import Owned, Process, Run
+from groupcheck.oracles.generate.template import Filling
+from groupcheck.oracles.replay.document import round_document
+from groupcheck.oracles.show.json_schemas import printed
+from groupcheck.traces.causes.diagnosis import diagnose
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.knowledge import shipped_knowledge
+from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.clients.partitions import Holdings
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.replay import replay_file
+from groupcheck.traces.story.moments import Handover
+
+CONSUMER = [dialect for dialect in DIALECTS.values() if dialect.consumer]
+BROKERS = [dialect.name for dialect in CONSUMER if not dialect.requests]
+DEBUG = [name for name in BROKERS if name.endswith("debug")]
+REQUESTS = [dialect.name for dialect in CONSUMER if dialect.requests]
+TOLD = ("from_generation", "to_generation", "cause", "members", "size")
+NEAR_MS = 2
+"""A request log has the moment at which the answer was sent."""
+_AT_INFO = {"metadata_change": "not_told"}
+BY_DAY, AT_NIGHT = [1], range(2, 16)
+nightly = [*BY_DAY, *(pytest.param(seed, marks=pytest.mark.night) for seed in AT_NIGHT)]
+
+
+def truth(folder: Path, name: str) -> dict[str, list[dict[str, Any]]]:
+    """The lines of a truth file by group."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in (folder / f"truth/{name}.jsonl").read_text().splitlines():
+        found[json.loads(line)["group"]].append(json.loads(line))
+    return found
+
+
+def written(folder: Path, dialect: str, seed: int, size: int) -> Written:
+    order = Order(groups=2, size=size, dialects=(dialect,), runs=3, seed=seed)
+    (one,) = generate(folder, order)
+    return one
+
+
+def groups_of(one: Written) -> list[GroupReport]:
+    """All of its groups, each of whose lines is understood."""
+    report = replay_file(str(one.path))
+    assert report.strange == 0, report.reason
+    assert (report.understood, report.foreign) == (one.lines, one.others)
+    return report.groups
+
+
+def moment(text: str | None) -> int | None:
+    if text is None:
+        return None
+    return round(
+        datetime.strptime(text, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000
+    )
+
+
+def near(told: int | None, real: int | None) -> bool:
+    if told is None or real is None:
+        return told is real
+    return abs(told - real) <= NEAR_MS
+
+
+def handovers(group: GroupReport) -> Iterator[tuple[Handover, str]]:
+    """Each partition of each."""
+    for one in group.timeline.rounds:
+        for handover in one.handovers:
+            for partition in handover.partitions:
+                yield handover, f"t-{partition.rpartition('-')[2]}"
+
+
+def check_handovers(group: GroupReport, had: Iterable[dict[str, Any]], *, ends: bool) -> int:
+    """A handover begins where a member really had the partition, which was wanted back and given up
+    when it says so, and ends where another one really was given it. Tells how many were compared.
+    `ends`: every end of a membership is told in its own line.
+    """
+    known = [*had]
+    compared = 0
+    for handover, partition in handovers(group):
+        asked, released = handover.asked, handover.released
+        if released is not None and (ends or handover.how == "acknowledged"):
+            (real,) = [
+                one
+                for one in known
+                if (one["member"], one["partition"]) == (handover.source, partition)
+                and near(released.time, moment(one["until"]))
+            ]
+            assert handover.how == real["how"]
+            assert asked is None or near(asked.time, moment(real["asked"]))
+            compared += 1
+        if handover.taken is not None:
+            assert any(
+                (one["member"], one["partition"]) == (handover.heir, partition)
+                and near(handover.taken.time, moment(one["since"]))
+                for one in known
+            )
+            compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("seed", nightly)
+@pytest.mark.parametrize("dialect", BROKERS)
+def test_a_coordinator_s_log_tells_each_rebalance(dialect: str, seed: int, tmp_path: Path) -> None:
+    one = written(tmp_path, dialect, seed, 150_000)
+    happened, had = truth(tmp_path, "rebalances"), truth(tmp_path, "partitions")
+    compared = 0
+    for g in groups_of(one):
+        told = [printed(round_document(r)) for r in g.timeline.rounds]
+        real = happened[g.group]
+        if dialect not in DEBUG:  # only lines at DEBUG tell that a topic has grown
+            real = [r | {"cause": _AT_INFO.get(r["cause"], r["cause"])} for r in real]
+        assert [[t[key] for key in TOLD] for t in told] == [[r[key] for key in TOLD] for r in real]
+        compared += len(told)
+        if dialect not in DEBUG:
+            continue
+        assert g.verdict == "holds"
+        assert [t["outcome"] for t in told] == [r["outcome"] for r in real]
+        compared += check_handovers(g, had[g.group], ends=True)
+        acknowledged = [h["partition"] for h in had[g.group] if h["how"] == "acknowledged"]
+        seen = [partition for h, partition in handovers(g) if h.how == "acknowledged"]
+        assert "unloaded" in g.timeline.counts or sorted(acknowledged) == sorted(seen)
+    assert compared > 20
+
+
+@pytest.mark.parametrize("seed", nightly)
+@pytest.mark.parametrize("dialect", REQUESTS)
+def test_a_request_log_is_judged_and_tells_true_epochs(
+    dialect: str, seed: int, tmp_path: Path
+) -> None:
+    one = written(tmp_path, dialect, seed, 400_000)
+    happened, had = truth(tmp_path, "rebalances"), truth(tmp_path, "partitions")
+    compared = 0
+    for g in groups_of(one):
+        assert g.verdict == "holds"
+        real = [r["to_generation"] for r in happened[g.group]]
+        told = [r.to_generation for r in g.timeline.rounds]
+        assert [epoch for epoch in real if epoch in told] == told
+        assert len(told) > len(real) / 3
+        compared += check_handovers(g, had[g.group], ends=False)
+    assert compared > 5
+
+
+# -- members
+
+
+def run_of(dialect: str, seed: int) -> Run:
+    """The first run from this seed on that comes to its end."""
+    make = DIALECTS[dialect].with_clients
+    assert make is not None
+    found = (make(k) for k in range(seed * 100, seed * 100 + 100))
+    return next(run for run in found if run.lines)
+
+
+def logs(run: Run) -> Iterator[tuple[Process, list[str]]]:
+    """The log of each process from its start to its end."""
+    assert run.members is not None
+    filling, clock = Filling("g", run.names, generation=1), Clock()
+    by: dict[Process, list[str]] = {}
+    for at, who, parts in run.members.lines:
+        text = f"{clock.stamp(at)} {filling.line(parts)}"
+        by.setdefault(who, []).extend(text.split("\n"))
+    yield from by.items()
+
+
+def as_read(owned: Owned) -> tuple[int | None, str]:
+    """Nobody tells in a log that he is killed."""
+    return (None, "end of log") if owned.how == "killed" else (owned.until, owned.how)
+
+
+def causes(statements: Iterable[Statement]) -> set[str]:
+    evidence = Evidence()
+    evidence.add_all(statements)
+    found = (diagnose(group, shipped_knowledge()) for group in evidence.by_group())
+    return {f.cause.kind for one in found for f in one.causes}
+
+
+@pytest.mark.parametrize("seed", nightly)
+@pytest.mark.parametrize("dialect", REQUESTS)
+def test_members_tell_what_they_owned_and_when(dialect: str, seed: int) -> None:
+    """To the millisecond, by the log of each process; and whether it polled in time."""
+    run = run_of(dialect, seed)
+    assert run.members is not None
+    begin = round((FIRST_TIME - datetime(1970, 1, 1)).total_seconds() * 1000)
+    for process, lines in logs(run):
+        holdings, log = Holdings(), ClientLog()
+        for one in log.statements(enumerate(lines, 1)):
+            holdings.add(one)
+        read = {
+            (s.partition, (s.since or 0) - begin, s.until and s.until - begin, s.how)
+            for s in holdings.spans_until(None)
+        }
+        true = {
+            (f"t-{o.partition}", o.since, *as_read(o))
+            for o in run.members.owned
+            if o.process == process
+        }
+        assert read == true
+        slow = any(p == process and w == "poll_timeout" for _, p, w in run.members.troubles)
+        found = causes(log.statements(enumerate(lines, 1)))
+        assert ("poll_timeout" in found) == slow
