@@ -254,9 +254,9 @@ def _joins(link: Link) -> bool:
     return request.assignor in (None, *NAMES)
 
 
-def _subscribes(seat: Seat) -> tuple[int, int, bool, str]:
+def _subscribes(seat: Seat) -> tuple[int, int, int, bool, str]:
     """What could change the plan."""
-    return seat.subscribed, seat.pattern, seat.unresolved, seat.assignor
+    return seat.subscribed, seat.pattern, seat.regex, seat.unresolved, seat.assignor
 
 
 @step_invariant(
@@ -321,7 +321,7 @@ def given_can_be_consumed(seat: Seat | None, link: Link, scope: ConsumerScope) -
 
     Why: it does not ask for the other topics, and nobody else may get their partitions.
     """
-    if seat is None or seat.parked or not scope.patterns or not scope.release.drops_topics:
+    if seat is None or seat.parked or not scope.matches or not scope.release.drops_topics:
         return True
     names, pattern = link.wants
     silent = not names | pattern
@@ -333,8 +333,12 @@ def given_can_be_consumed(seat: Seat | None, link: Link, scope: ConsumerScope) -
     source="KAFKA-19431",
     broken="a member keeps partitions of topics that it does not subscribe to any more",
 )
-def assigned_is_subscribed(seat: Seat | None, scope: ConsumerScope) -> bool:
-    """From Kafka 4.2 on, a member has nothing of topics that it does not subscribe to."""
+def assigned_is_subscribed(core: Core, seat: Seat | None, scope: ConsumerScope) -> bool:
+    """From Kafka 4.2 on, a member has nothing of topics that it does not subscribe to, once it is
+    at its target if a regular expression is resolved otherwise.
+    """
+    if scope.regexes and (core.pending or (seat is not None and not seat.current)):
+        return True
     return seat is None or not scope.release.drops_topics or not seat.assigned & ~seat.topics
 
 

@@ -52,6 +52,8 @@ CONSUMER_TRANSACTIONS = Family("transactions of a consumer group", base="consume
 TRANSACTIONAL_MEMBERS = Family("members of a consumer group with transactions", base="consumer")
 # They expire.
 CONSUMER_EXPIRY = Family("offsets of a consumer group that expire", base="consumer")
+# Its members subscribe by regular expressions that are resolved in the background.
+CONSUMER_REGEXES = Family("regular expressions of a consumer group", base="consumer")
 # It becomes a classic group, and back.
 MIGRATION = Family("group that migrates", base="migration")
 # KIP-932: members that share partitions, and a coordinator that plans.

@@ -132,7 +132,8 @@ def _after(row: Compared, outcome: Outcome) -> Place:
 
 
 def _first(rows: ConsumerRows) -> Place:
-    return Place(rows.start, tuple(Known(id_of(i)) for i in range(rows.scope.members)))
+    known = tuple(Known(id_of(i)) for i in range(rows.scope.members))
+    return Place(rows.start, known, rows.begun())
 
 
 def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iterator[Compared]:

@@ -125,7 +125,7 @@ def _seat(seat: Seat | None, scope: ConsumerScope) -> dict[str, Any]:
         "to revoke": seat.revoking,
         "target": seat.target,
         "topics": seat.subscribed,
-        "pattern": bool(seat.pattern),
+        "pattern": bool(seat.regex if scope.regexes else seat.pattern),
         "assignor": seat.assignor,
         "given at its epoch": seat.fresh if tracks(scope) else None,
         "away": seat.parked,

@@ -16,7 +16,11 @@ ANY = 99  # a fault that may happen may happen any number of times
 TIMERS = ("append_failure", "fail_over", "rebalance_timeout", "session_timeout")
 # What Kafka does.
 READINGS: Mapping[str, Any] = dict.fromkeys(
-    ("k3", "k14", "k19", "k20", "k22", "k24", "k26", "k27", "k32", "kafka_20641"), AS_KAFKA
+    (
+        *("k3", "k14", "k19", "k20", "k22", "k24", "k26", "k27", "k32", "k34", "k35"),
+        "kafka_20641",
+    ),
+    AS_KAFKA,
 )
 FIRST = 6_000  # rows of a family that has too many to execute all
 
@@ -62,6 +66,37 @@ EVERY: tuple[Family, ...] = (
         "patterns",
         {"members": 2, "topics": 2, "partitions": 1, "static_members": 1, "patterns": True},
         ("session_timeout", "fail_over"),
+        most=FIRST,
+    ),
+    Family(
+        "expressions",
+        {"members": 1, "topics": 2, "partitions": 1, "regexes": 2},
+        ("append_failure", "fail_over", "metadata", "session_timeout"),
+        most=FIRST,
+    ),
+    Family(
+        "expressions of two members",
+        {
+            "members": 2,
+            "topics": 2,
+            "partitions": 1,
+            "static_members": 1,
+            "regexes": 1,
+            "restricted": True,
+        },
+        ("fail_over", "metadata", "session_timeout"),
+        most=FIRST,
+    ),
+    Family(
+        "expressions of one topic",
+        {"members": 2, "partitions": 2, "regexes": 2},
+        ("metadata",),
+        most=FIRST // 2,
+    ),
+    Family(
+        "expressions over a load",
+        {"members": 1, "partitions": 2, "regexes": 1},
+        ("fail_over", "metadata"),
         most=FIRST,
     ),
     Family(

@@ -27,9 +27,11 @@ from groupcheck.model.protocol.consumer.messages import (
     Tag,
 )
 from groupcheck.model.protocol.consumer.plans import NAMED, instance_of, name
+from groupcheck.model.protocol.consumer.regexes import Regexes
 from groupcheck.model.protocol.consumer.releases import RELEASES
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.votes import NAMES
-from groupcheck.oracles.consumer import committing
+from groupcheck.oracles.consumer import committing, resolving
 from groupcheck.oracles.consumer.committing import AHEAD, Author
 from groupcheck.oracles.consumer.facts import (
     INTERVAL_MS,
@@ -56,6 +58,7 @@ from groupcheck.oracles.kafka.commands import (
     Reset,
     SetTopics,
 )
+from groupcheck.oracles.kafka.memory import Memory
 from groupcheck.oracles.kafka.schedule import Step
 
 REBALANCE_MS = 30_000
@@ -111,12 +114,15 @@ class ConsumerRows:
         self._budget = self._see.at["budget", None]
         self._core = self._see.at["core", None]
         self._offsets = self._see.at.get(("offsets", None))
+        self._regexes = self._see.at.get(("regexes", None))
         self._links = [self._see.at["link", i] for i in range(self.scope.members)]
         self._seats = [self._see.at["seat", i] for i in range(self.scope.members)]
         ((_, _, self.start),) = self._see.starts()
         # Groups of other kinds have no offsets.
         self._expires = self._offsets is not None and self.scope.expiry
-        self._rebalance_ms = committing.SILENT_MS if self._expires else REBALANCE_MS
+        # A group with patterns that age is one, too.
+        self._silent = self._expires or self._regexes is not None
+        self._rebalance_ms = committing.SILENT_MS if self._silent else REBALANCE_MS
 
     def core(self, state: State) -> Core:
         """What the model knows of the group."""
@@ -130,6 +136,9 @@ class ConsumerRows:
 
     def _committed(self, state: State) -> Offsets | None:
         return None if self._offsets is None else state[self._offsets]
+
+    def _known_regexes(self, state: State) -> Regexes | None:
+        return None if self._regexes is None else state[self._regexes]
 
     def of(self, state: State) -> Iterator[ConsumerRow]:
         """All rows of a memory. An append that fails is an input only where there is one."""
@@ -180,6 +189,7 @@ class ConsumerRows:
         return {
             **of_model(self.core(state), self.seats(state), self.scope),
             **committing.memory_of_model(self._committed(state), self.scope),
+            **resolving.memory_of_model(self._known_regexes(state), self.scope),
         }
 
     def _wrote(self, before: State, after: State, fired: tuple[str, ...]) -> bool:
@@ -187,7 +197,7 @@ class ConsumerRows:
         if any(name.endswith(":failed") for name in fired):
             return False
         parked = f"{heartbeats.leave_consumer_group.name}:parked"
-        always = {targets.target_written.name, parked, *committing.WRITES}
+        always = {targets.target_written.name, parked, *committing.WRITES, *resolving.WRITES}
         return not always.isdisjoint(fired) or self._lasting(before) != self._lasting(after)
 
     def _lasting(self, state: State) -> Any:
@@ -206,11 +216,17 @@ class ConsumerRows:
         if RELEASES[kafka].interval:
             interval = INTERVAL_MS if scope.interval else 0
             config["group.consumer.assignment.interval.ms"] = str(interval)
-        if self._expires:
+        if self._silent:
             config |= committing.RETENTION
         if scope.max_size is not None:
             config["group.consumer.max.size"] = str(scope.max_size)
-        return Reset(topics=self._topics(scope.at_first), config=config, seed=self._seed)
+        topics = self._topics(scope.at_first)
+        denied = resolving.denied(scope) if self._regexes is not None else {}
+        return Reset(topics=topics, config=config, seed=self._seed, denied=denied)
+
+    def begun(self) -> tuple[Command, ...]:
+        """What it is told before everything else."""
+        return () if self._regexes is None else resolving.begun(self.scope)
 
     def _topics(self, there: int) -> dict[str, int]:
         scope = self.scope
@@ -233,12 +249,14 @@ class ConsumerRows:
             return *failing, Fire(timer=f"rebalance-timeout-g-{known[row.me].id}")
         if passing := committing.passing(row.title):
             return passing
+        if passing := resolving.passing(row.title, row.outcomes[0].fired[0]):
+            return *failing, *passing
         if row.title == timers.interval_passes.name:
             return (Advance(ms=INTERVAL_MS),)
         if row.title == timers.move_coordinator.name:
             return (FailOver(),)
-        assert row.title == timers.add_partition.name, row.title
-        return (SetTopics(topics=self._topics(self.scope.everything)),)
+        assert row.title in (timers.add_partition.name, resolving.DELETES), row.title
+        return (SetTopics(topics=self._topics(self.core(row.outcomes[0].state).topics)),)
 
     def read(
         self, row: ConsumerRow, before: tuple[Known, ...], given: Answer | None, last: Step
@@ -263,9 +281,15 @@ class ConsumerRows:
             **committing.answer_of_kafka(given),
             **of_kafka(memory, known, self.scope, last.now_ms),
             **committing.memory_of_kafka(memory, self.scope),
+            **self._expressions(memory, last.now_ms),
             "records written": bool(last.records),
         }
         return tuple(known), facts
+
+    def _expressions(self, memory: Memory, now_ms: int) -> Facts:
+        if self._regexes is None:
+            return {}
+        return resolving.memory_of_kafka(memory, self.scope, now_ms)
 
     def _heartbeat(
         self, request: Request, me: int, before: State, known: Known
@@ -280,9 +304,16 @@ class ConsumerRows:
             rebalance_timeout_ms=self._rebalance_ms if joins or request.full else -1,
             topics=topics,
             owned=None if request.owned is None else by_name(request.owned, scope),
-            regex=None if request.pattern is None else EVERY_TOPIC if request.pattern else "",
+            regex=_expression(request, scope),
             assignor=request.assignor,
+            client=resolving.client(me, scope),
         )
+
+
+def _expression(request: Request, scope: ConsumerScope) -> str | None:
+    if request.regex is not None:
+        return resolving.expression(request.regex, scope)
+    return None if request.pattern is None else EVERY_TOPIC if request.pattern else ""
 
 
 def renamed(known: Known, id: str) -> Known:

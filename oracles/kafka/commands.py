@@ -285,6 +285,8 @@ class Reset(Command):
     seed: int = 0
     now: int = 1_000_000
     auto_commit: bool = True
+    # Client: the topic that it may not describe.
+    denied: Pairs = field(default=(), converter=pairs, metadata=_MAPPING)
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -305,6 +307,23 @@ class Fire(Command):
     timer: str
     # It runs so much later, and then it is as early as before.
     later_ms: int = 0
+
+
+@frozen(kw_only=True, cache_hash=True)
+class HoldTasks(Command):
+    """From now on, the coordinator's background tasks (regular expressions) wait for `RunTask`, and
+    their results for `TellResult`.
+    """
+
+
+@frozen(kw_only=True, cache_hash=True)
+class RunTask(Command):
+    """The oldest background task runs. Refused if none waits."""
+
+
+@frozen(kw_only=True, cache_hash=True)
+class TellResult(Command):
+    """The oldest result of a background task is handled. Refused if none waits."""
 
 
 @frozen(kw_only=True, cache_hash=True)

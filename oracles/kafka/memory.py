@@ -37,6 +37,9 @@ class Memory:
     # The offsets of open transactions: producer, topic, partition, offset, and whether its record
     # stands behind that of the committed offset.
     pending: Pending = field(default=(), kw_only=True)
+    # Background tasks that are held, and their results.
+    tasks: int = field(default=0, kw_only=True)
+    results: int = field(default=0, kw_only=True)
 
     @property
     def armed(self) -> frozenset[str]:

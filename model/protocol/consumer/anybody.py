@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.consumer.memory import Previous, Seat
@@ -20,16 +21,15 @@ def heartbeats(seat: Seat | None, *, static: bool, scope: ConsumerScope) -> Iter
     """All of them, from one member."""
     others = (False, True) if static and seat is not None else (False,)
     for other in others:
-        for topics, pattern in _subscriptions(seat, scope):
+        for said in _subscriptions(seat, scope):
             for assignor in _assignors(scope):
                 yield Request(
                     Kind.JOIN,
                     owned=0,
                     full=True,
-                    subscribed=topics,
-                    pattern=pattern,
                     assignor=assignor,
                     other=other,
+                    **said,
                 )
         yield Request(Kind.LEAVE, other=other)
         if static:
@@ -39,18 +39,18 @@ def heartbeats(seat: Seat | None, *, static: bool, scope: ConsumerScope) -> Iter
         yield Request(Kind.BEAT, Tag.CURRENT, other=True)
 
 
-def _subscriptions(
-    seat: Seat | None, scope: ConsumerScope
-) -> Iterator[tuple[int | None, int | None]]:
+def _subscriptions(seat: Seat | None, scope: ConsumerScope) -> Iterator[dict[str, Any]]:
     """By names, as Java sends them, and by a pattern instead; a pattern is given up by what has
     one.
     """
-    for topics in scope.subscriptions:
-        yield topics, None
-        if seat is not None and seat.pattern:
-            yield topics, 0
-    if scope.patterns:
-        yield 0, scope.everything
+    kind = "regex" if scope.regexes else "pattern"
+    for topics in (scope.topic(0),) if scope.regexes else scope.subscriptions:
+        yield {"subscribed": topics}
+        if seat is not None and getattr(seat, kind):
+            yield {"subscribed": topics, kind: 0}
+    if scope.matches:
+        for pattern in range(1, scope.regexes + 1) if scope.regexes else (scope.everything,):
+            yield {"subscribed": 0, kind: pattern}
 
 
 def _assignors(scope: ConsumerScope) -> tuple[str | None, ...]:
@@ -61,6 +61,9 @@ def _beats(seat: Seat | None, scope: ConsumerScope) -> Iterator[Request]:
     if seat is None:
         yield Request(Kind.BEAT)
         return
+    if scope.regexes:
+        yield from _few_beats(seat, scope)
+        return
     tags: tuple[Tag, ...] = (Tag.CURRENT,)
     if seat.previous == Previous.NEW:  # a heartbeat with epoch 0 is a first one
         tags = ()
@@ -68,14 +71,27 @@ def _beats(seat: Seat | None, scope: ConsumerScope) -> Iterator[Request]:
         tags = (Tag.CURRENT, Tag.PREVIOUS)
     for tag in tags:
         for owned in (None, *range(scope.everything + 1)):
-            for topics, pattern in ((None, None), *_subscriptions(seat, scope)):
-                yield Request(Kind.BEAT, tag, owned, subscribed=topics, pattern=pattern)
-                if owned is not None and topics is not None:
-                    yield Request(Kind.BEAT, tag, owned, True, topics, pattern)
+            yield Request(Kind.BEAT, tag, owned)
+            for said in _subscriptions(seat, scope):
+                yield Request(Kind.BEAT, tag, owned, **said)
+                if owned is not None:
+                    yield Request(Kind.BEAT, tag, owned, True, **said)
         for assignor in _assignors(scope):
             if assignor is not None:
                 yield Request(Kind.BEAT, tag, seat.assigned, assignor=assignor)
     yield Request(Kind.BEAT, Tag.AHEAD)
+
+
+def _few_beats(seat: Seat, scope: ConsumerScope) -> Iterator[Request]:
+    """With regexes: those of a member that follows, or that changes its subscription. The others
+    are the same as without.
+    """
+    if seat.previous == Previous.NEW or seat.parked:
+        return
+    for owned in dict.fromkeys((None, 0, seat.owned)):
+        yield Request(Kind.BEAT, Tag.CURRENT, owned)
+    for said in _subscriptions(seat, scope):
+        yield Request(Kind.BEAT, Tag.CURRENT, **said)
 
 
 @rule("request", "failing", when=lambda link: link.answer is None)

@@ -83,6 +83,8 @@ class Client:
     # The next heartbeat carries everything.
     full: bool = True
     subscribed: int = 0
+    # Only with regexes: the number of its regular expression.
+    regex: int = 0
     taking: Taking | None = None
 
     @property
@@ -98,7 +100,8 @@ class Client:
     def heartbeat(self, tag: Tag, scope: ConsumerScope) -> Request:
         """The heartbeat that it sends next."""
         if self.state == Member.JOINING:
-            return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=self.subscribed)
+            names, regex = self.subscribed, self.regex or None
+            return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=names, regex=regex)
         owned = self.current if self.full or not self.said else None
         if owned is not None:
             taking = self.taking
@@ -106,7 +109,8 @@ class Client:
             told = self.holds | (share if taking is not None and taking.assigns else 0)
             owned |= reported(told, share | (0 if self.done else self.target), scope)
         topics = self.subscribed if self.full or not self.told else None
-        return Request(Kind.BEAT, tag, owned, self.full, topics)
+        regex = self.regex if topics is not None and scope.regexes else None
+        return Request(Kind.BEAT, tag, owned, self.full, topics, regex=regex)
 
     def heartbeat_sent(self) -> Client:
         """It has sent one."""
@@ -123,7 +127,7 @@ class Client:
 def without_assignment(client: Client, state: Member) -> Client:
     """Its assignment is lost, and it goes on in another state."""
     taking = evolve(client.taking, aborted=True, newest=False) if client.taking else None
-    return Client(state, subscribed=client.subscribed, taking=taking)
+    return Client(state, subscribed=client.subscribed, regex=client.regex, taking=taking)
 
 
 def sent(link: Link, request: Request, scope: ConsumerScope) -> Link:

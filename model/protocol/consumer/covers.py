@@ -22,12 +22,12 @@ SPENT_BY: Mapping[str, tuple[str, ...]] = {
     "callback_failure": ("java_callback_returns:failed",),
     "lose_request": ("lose_heartbeat",),
     "lose_response": ("lose_answer:answer", "lose_answer:connection"),
-    "append_failure": ("fail_append",),
+    "append_failure": ("fail_append", "resolution_ends:failed"),
     "session_timeout": ("session_timeout:removed", "session_timeout:failed"),
     "rebalance_timeout": ("rebalance_timeout:removed", "rebalance_timeout:failed"),
     "fail_over": ("move_coordinator",),
     "subscription": ("change_subscription",),
-    "metadata": ("add_partition",),
+    "metadata": ("add_partition", "delete_topic"),
     "delay_request": ("delay_heartbeat",),
     "delay_commit": ("delay_commit",),
 }
@@ -119,6 +119,19 @@ SHOWS: tuple[Fields, ...] = (
         "offsets": True,
         "expiry": True,
         "faults": {"subscription": 1, "close": 1},
+    },
+    {
+        "members": 1,
+        "topics": 2,
+        "partitions": 1,
+        "regexes": 2,
+        "faults": {"subscription": 1, "metadata": 1},
+    },
+    {
+        "members": 1,
+        "partitions": 1,
+        "regexes": 1,
+        "faults": {"append_failure": 1},
     },
 )
 UNREACHED: Mapping[str, str] = {}

@@ -4,9 +4,9 @@ The rules read the coordinator's memory and the link, never the client. One hear
 urgent steps: it is checked and the member's record follows it; if the group is ahead of its target,
 a walk over all members makes a new one (`targets`); then the member is reconciled and answered.
 
-Left out: all regular expressions but one that means every topic, and its later refresh; racks,
-which are kept and decide nothing; classic members; requests that are malformed (42, 128) or come to
-a coordinator that is loading (14) or is none (16).
+Regular expressions, but for one that means every topic and is resolved at once, are the feature
+`regexes`. Left out: racks, which are kept and decide nothing; classic members; requests that are
+malformed (42, 128) or come to a coordinator that is loading (14) or is none (16).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from groupcheck.model.protocol.consumer.messages import (
     gone,
     retagged,
 )
-from groupcheck.model.protocol.consumer.reconciliation import reconciled
+from groupcheck.model.protocol.consumer.reconciliation import ALL, reconciled
 from groupcheck.model.protocol.consumer.scope import MENDED, ConsumerScope
-from groupcheck.model.protocol.consumer.subscriptions import bumps, named, noted, wanted
+from groupcheck.model.protocol.consumer.subscriptions import bumps, named, noted, there, wanted
 from groupcheck.model.protocol.consumer.votes import NAMES
 
 Handled = tuple[str, Core, Seat | None, Link]
@@ -182,7 +182,8 @@ def reconcile_member(
     assert request is not None and seat is not None
     resumes = seat.resumes
     seat = evolve(seat, asks=False, resumes=False)
-    new = reconciled(seat, request.owned, core.held, link.changed, scope.release)
+    exist = there(core, scope) if scope.regexes else ALL
+    new = reconciled(seat, request.owned, core.held, link.changed, scope.release, exist)
     if not scope.keeps_epochs:
         new = evolve(new, fresh=0)
     wrote = new != seat
@@ -206,8 +207,8 @@ def reconcile_member(
     new = evolve(new, session=True, rebalance=armed if wrote else seat.rebalance)
     core = evolve(core, held=core.held & ~seat.owned | new.owned)
     answer = Answer(assigned=new.assigned if told else None)
-    if scope.patterns:
-        link = evolve(link, wants=wanted(link.wants, request))
+    if scope.matches:
+        link = evolve(link, wants=wanted(link, request, scope))
     if request.kind == Kind.JOIN and not request.unheard and scope.requests == "members":
         link = evolve(link, apart=request.other)
     yield label, core, new, _answered(link, answer, scope), walk

@@ -70,6 +70,8 @@ class Collect(Errand):
     fails: bool = False
     # The assignor that most members name.
     named: str = ""
+    # It takes the subscriptions of all members for that of the first one that it sees (K35).
+    alike: bool = False
     # A member as the assignor sees it: its subscription, its last target, its number.
     seen: tuple[tuple[int, int, int], ...] = ()
 
@@ -160,6 +162,10 @@ class Seat:
     # expression means.
     subscribed: int = 0
     pattern: int = 0
+    # Only with regexes: the number of its regular expression (0: none), and whether its process may
+    # not describe the last topic.
+    regex: int = 0
+    blind: bool = False
     # The assignor that it names.
     assignor: str = ""
     # Of what is assigned or to be revoked: what it was given at the epoch that it has (KIP-1251).

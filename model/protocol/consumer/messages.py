@@ -60,6 +60,8 @@ class Request:
     # none), and the assignor that it names; None: as before.
     subscribed: int | None = None
     pattern: int | None = None
+    # Only with regexes: the number of its regular expression (0: it has none); None: as before.
+    regex: int | None = None
     assignor: str | None = None
     # It comes from another member id with the same group.instance.id.
     other: bool = False
@@ -196,6 +198,8 @@ class Link:
     told: Told | None = None
     # It has a group.instance.id. It never changes.
     static: bool = False
+    # It may not describe the last topic. It never changes.
+    blind: bool = False
     # The record of its instance, if there is one, is that of a former process with another id.
     apart: bool = False
     # Inside a step: the process has just died.
@@ -203,7 +207,8 @@ class Link:
 
     def successor(self) -> Link:
         """The link of the process that takes its place, which has its group.instance.id."""
-        return Link(static=self.static, apart=self.static, dead=not self.static)
+        static = self.static
+        return Link(static=static, blind=self.blind, apart=static, dead=not static)
 
 
 def retagged(link: Link, moved: bool) -> Link:

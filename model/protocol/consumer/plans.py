@@ -43,27 +43,39 @@ def key_of(seat: Seat, number: int, scope: ConsumerScope) -> Key:
     return seat.trait, target, number if by_id else -1
 
 
-def plans(seen: tuple[Key, ...], topics: int, scope: ConsumerScope, named: str = "") -> list[Plan]:
+def plans(
+    seen: tuple[Key, ...],
+    topics: int,
+    scope: ConsumerScope,
+    named: str = "",
+    *,
+    alike: bool = False,
+) -> list[Plan]:
     """Every plan that the assignor may make of the partitions `topics`. `named`: the one that most
-    members name.
+    members name; `alike`: it takes the subscription of the first member that it sees, whichever
+    that is, for that of all.
     """
     if not seen:
         return [()]
     if scope.assignor in BY_ID:
         return [_by_id(seen, topics, scope, named or scope.assignor)]
-    every = {tuple(sorted(zip(seen, shares))) for shares in _legal(seen, topics, scope)}
+    taken_for = [[first] * len(seen) for first, *_ in seen] if alike else [[s for s, *_ in seen]]
+    every = {
+        tuple(sorted(zip(seen, shares)))
+        for subscribed in taken_for
+        for shares in _legal(subscribed, topics, scope)
+    }
     if scope.assignor == "sticky":
         least = min(map(_cost, every))
         every = {plan for plan in every if _cost(plan) == least}
     return sorted(every)
 
 
-def _legal(seen: tuple[Key, ...], topics: int, scope: ConsumerScope) -> Iterator[list[int]]:
-    """Each partition to one subscriber, if it has any."""
+def _legal(seen: list[int], topics: int, scope: ConsumerScope) -> Iterator[list[int]]:
+    """Each partition to one subscriber, if it has any. `seen`: what members subscribe to."""
     bits = [1 << p for p in range(scope.topics * scope.partitions)]
     subscribers = [
-        (bit, [k for k, (subscribed, *_) in enumerate(seen) if subscribed & topics & bit])
-        for bit in bits
+        (bit, [k for k, subscribed in enumerate(seen) if subscribed & topics & bit]) for bit in bits
     ]
     wanted = [(bit, those) for bit, those in subscribers if those]
     for owners in product(*(those for _, those in wanted)):

@@ -19,11 +19,14 @@ from collections.abc import Iterator
 import attrs
 
 from groupcheck.model.engine import Fairness, ScopeError, Spec, evolve, rule, weak
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.consumer.client import Client, Member
 from groupcheck.model.protocol.consumer.heartbeats import refused
 from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer, without
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, gone
+from groupcheck.model.protocol.consumer.regexes import member_removed
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.transform import extended
 
 # Those of simple members, and those of Java's.
 FAIR: tuple[Fairness, ...] = (
@@ -47,6 +50,9 @@ FAIR: tuple[Fairness, ...] = (
     weak("background_reconciles"),
     weak("commit_ends"),
     weak("find_coordinator"),
+    weak("resolver_looks"),
+    weak("resolution_ends"),
+    weak("time_passes"),
 )
 
 
@@ -93,7 +99,10 @@ def progress(spec: Spec) -> Spec:
             where="--progress",
             do="take requests=members",
         )
-    due = (session_over,) if spec.scope.java else (session_over, revocation_over)
+    due: tuple[Rule, ...] = (session_over, revocation_over)
+    due = due[:1] if spec.scope.java else due
+    if spec.scope.regexes:
+        due = tuple(extended(r, member_removed, "regexes") for r in due)
     spec = attrs.evolve(spec, rules=(*due, *spec.rules))
     names = {r.name for r in spec.rules}
     fair = [f for f in FAIR if names.issuperset(f.names)]

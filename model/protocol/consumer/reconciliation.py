@@ -9,17 +9,27 @@ from groupcheck.model.protocol.consumer.memory import Previous, Seat, State
 from groupcheck.model.protocol.consumer.releases import Release
 
 S = TypeVar("S", bound=Seat)
+ALL = -1  # as a mask
 
 
-def reconciled(seat: Seat, owned: int | None, held: int, changed: bool, release: Release) -> Seat:
+def reconciled(
+    seat: Seat,
+    owned: int | None,
+    held: int,
+    changed: bool,
+    release: Release,
+    exist: int = ALL,
+) -> Seat:
     """The member's record after a heartbeat (CurrentAssignmentBuilder.build). `owned`: what it says
-    that it owns; `held`: what any member has; `changed`: its subscription did.
+    that it owns; `held`: what any member has; `changed`: its subscription did; `exist`: the topics
+    that do.
     """
+    topics = seat.topics & exist
     if seat.state == State.STABLE and seat.current:
-        return _narrowed(seat, owned) if changed and release.drops_topics else seat
+        return _narrowed(seat, owned, topics, release) if changed and release.drops_topics else seat
     if seat.state == State.UNREVOKED and still_owns(owned, seat.revoking):
-        return _narrowed(seat, None) if changed and release.drops_topics else seat
-    return _next(seat, owned, held, release)
+        return _narrowed(seat, None, topics, release) if changed and release.drops_topics else seat
+    return _next(seat, owned, held, release, topics)
 
 
 def still_owns(owned: int | None, some: int) -> bool:
@@ -27,12 +37,13 @@ def still_owns(owned: int | None, some: int) -> bool:
     return bool(some) and (owned is None or bool(owned & some))
 
 
-def _narrowed(seat: Seat, owned: int | None) -> Seat:
+def _narrowed(seat: Seat, owned: int | None, topics: int, release: Release) -> Seat:
     """Topics that the member does not subscribe to any more are taken from it
     (updateCurrentAssignment).
     """
-    dropped = seat.assigned & ~seat.topics
-    if not dropped:
+    dropped = seat.assigned & ~topics
+    anew = release.writes_idle and not topics and not seat.revoking
+    if not dropped and not anew:
         return seat
     kept = seat.assigned & ~dropped
     if still_owns(owned, dropped):
@@ -44,9 +55,9 @@ def _narrowed(seat: Seat, owned: int | None) -> Seat:
     return stamped(written, seat, moved=False)
 
 
-def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
+def _next(seat: Seat, owned: int | None, held: int, release: Release, topics: int) -> Seat:
     """What the member has to give up, or what it may take (computeNextAssignment)."""
-    target = seat.target & seat.topics if release.drops_topics else seat.target
+    target = seat.target & topics if release.drops_topics else seat.target
     kept = seat.assigned & target
     gone = seat.assigned & ~kept
     wanted = target & ~kept

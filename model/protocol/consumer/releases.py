@@ -39,9 +39,17 @@ class Release:
         "A partition keeps the epoch at which its member was given it. Before, it had that of "
         "the member, so a commit with an older one was refused (KIP-1251)."
     )
+    writes_idle: bool = rule(
+        "A member that subscribes to nothing any more, as its pattern is not resolved, is written "
+        "anew even if it has nothing, so its previous epoch is that of the record."
+    )
     begins_at_target: bool = rule(
         "A new group is at its target, so one whose first member subscribes by a pattern "
         "waits for it."
+    )
+    refreshes: bool = rule(
+        "Regular expressions are resolved anew after a while (KAFKA-18813). Before, only for new"
+        " topics, or where one is not resolved."
     )
     pattern_ends: bool = rule("A member that gives up its pattern rebalances the group.")
     admits_successor: bool = rule(
@@ -89,6 +97,7 @@ _4_2_0 = evolve(
     _4_3_0,
     interval=False,
     keeps_given=False,
+    writes_idle=False,
     begins_at_target=False,
     tells_of_targets=False,
     notices_old_targets=False,
@@ -101,7 +110,7 @@ _4_1_1 = evolve(
     keeps_epoch=False,
     pattern_ends=False,
 )
-_4_0_0 = evolve(_4_1_1, keeps_pending=False, rebalances_successor=False)
+_4_0_0 = evolve(_4_1_1, refreshes=False, keeps_pending=False, rebalances_successor=False)
 RELEASES: Mapping[str, Release] = {
     "4.4.0": _4_4_0,
     "4.3.1": _4_3_1,

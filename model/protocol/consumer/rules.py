@@ -24,6 +24,8 @@ from groupcheck.model.protocol.consumer.java_rules import JAVA_RULES, java_hears
 from groupcheck.model.protocol.consumer.memory import REST, Core, Seat, State
 from groupcheck.model.protocol.consumer.messages import Link
 from groupcheck.model.protocol.consumer.offsets import offsets
+from groupcheck.model.protocol.consumer.regexes import COORDINATOR_RULES as REGEX_RULES
+from groupcheck.model.protocol.consumer.regexes import regexes
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.targets import WALK_RULES
 from groupcheck.model.protocol.consumer.timers import LOAD_RULES, OTHER_RULES, TIMER_RULES
@@ -34,7 +36,7 @@ from groupcheck.model.protocol.consumer.transactions import (
 
 COORDINATOR_RULES = (*TIMER_RULES, *OTHER_RULES, *WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
 OF_OFFSETS = (*OFFSET_REQUEST_RULES, *TRANSACTION_REQUEST_RULES, *OWN_TIME, *SWEEP_RULES)
-COORDINATOR = frozenset(r.name for r in (*COORDINATOR_RULES, *OF_OFFSETS))
+COORDINATOR = frozenset(r.name for r in (*COORDINATOR_RULES, *OF_OFFSETS, *REGEX_RULES))
 BY_THEMSELVES = (*TIMER_RULES, *OTHER_RULES)
 INSIDE = (*WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
 MEMBERS = (*BY_THEMSELVES, *CLIENT_RULES, *FAULT_RULES, leave_ghost, hear_answer, *INSIDE)
@@ -81,7 +83,10 @@ def spec(scope: ConsumerScope) -> Spec:
         "link": array(scope.members, Link()),
         "ghosts": single(()),
     }
-    links = tuple(Link(static=i < scope.static_members) for i in range(scope.members))
+    links = tuple(
+        Link(static=i < scope.static_members, blind=scope.restricted and i == 0)
+        for i in range(scope.members)
+    )
     anybody = scope.requests == "anybody"
     base = Spec(
         "consumer",
@@ -96,6 +101,7 @@ def spec(scope: ConsumerScope) -> Spec:
         (scope.offsets, offsets),
         (scope.transactions, transactions),
         (scope.expiry, expiry),
+        (scope.regexes > 0, regexes),
     ):
         base = feature(base) if there else base
     return base

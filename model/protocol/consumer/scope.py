@@ -107,6 +107,16 @@ class ConsumerScope:
     patterns: bool = bound(
         False, "May members subscribe by a regular expression, which means all topics?", TRUTH
     )
+    regexes: int = bound(
+        0,
+        "How many regular expressions there are that are resolved in the background, in steps of"
+        " their own: the first one means all topics, the second one the last topic. It implies"
+        " patterns.",
+        between(0, 2),
+    )
+    restricted: bool = bound(
+        False, "May the first process not describe the last topic (with regexes)?", TRUTH
+    )
     assignment_epochs: bool = bound(
         False, "Is it kept which partitions a member was given at its epoch (KIP-1251)?", TRUTH
     )
@@ -219,6 +229,15 @@ class ConsumerScope:
         "an offset expires as soon as its group is empty, if it was committed long ago. KIP-211"
         " keeps it until the group has been empty for so long."
     )
+    k34: str = finding(
+        "a regular expression means for all its members what the one may describe whose heartbeat"
+        " had it resolved last."
+    )
+    k35: str = finding(
+        "a member that joins by a regular expression which is not resolved yet, into a group that"
+        " needs another target, counts there as one that subscribes to what another one does (with"
+        " assignor any or sticky)."
+    )
     kafka_20641: str = finding("a static member that leaves while it revokes stays UNREVOKED.")
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
@@ -260,6 +279,7 @@ class ConsumerScope:
                     do="add java=True",
                 )
         self._check_offsets()
+        self._check_regexes()
         check_interval(self.kafka, asked=self.interval, there=self.release.interval)
         plans = self.members ** (self.topics * self.partitions)
         if self.assignor in ("any", "sticky") and plans > MOST_OUTCOMES:
@@ -280,6 +300,20 @@ class ConsumerScope:
                 do="leave out " + ("java" if self.java else "auto_commit"),
             )
 
+    def _check_regexes(self) -> None:
+        if not self.regexes:
+            if self.restricted:
+                raise ScopeError("restricted needs regexes", where="scope", do="add regexes=1")
+            return
+        for name, there in (
+            ("java", self.java),
+            ("interval", self.interval),
+            ("offsets", self.offsets),
+            ("assignor named", self.assignor == "named"),
+        ):
+            if there:
+                raise ScopeError(f"regexes are not combined with {name}", where="scope")
+
     @property
     def release(self) -> Release:
         """The rules of this Kafka."""
@@ -289,6 +323,11 @@ class ConsumerScope:
     def java_release(self) -> JavaRelease:
         """How Java's member of this Kafka goes about it."""
         return java_release(self.kafka)
+
+    @property
+    def matches(self) -> bool:
+        """May members subscribe by regular expressions?"""
+        return self.patterns or self.regexes > 0
 
     @property
     def keeps_epochs(self) -> bool:
@@ -324,6 +363,10 @@ class ConsumerScope:
     def topic(self, number: int) -> int:
         """The partitions of a topic."""
         return ((1 << self.partitions) - 1) << (number * self.partitions)
+
+    def meaning(self, regex: int) -> int:
+        """The partitions that the topics may have which a regular expression matches."""
+        return self.everything if regex == 1 else self.topic(self.topics - 1)
 
     @property
     def at_first(self) -> int:

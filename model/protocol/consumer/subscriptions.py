@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.memory import Core, Seat
-from groupcheck.model.protocol.consumer.messages import Kind, Request
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Request
 from groupcheck.model.protocol.consumer.plans import NAMED
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 from groupcheck.model.protocol.consumer.votes import moved, preferred, preferred_with
@@ -15,6 +15,8 @@ from groupcheck.model.protocol.consumer.votes import moved, preferred, preferred
 def _pattern(seat: Seat, request: Request, scope: ConsumerScope) -> int:
     """The partitions that its regular expression means from now on."""
     if request.pattern is None:
+        if scope.regexes:
+            return seat.pattern  # the feature changes it
         joins = request.kind == Kind.JOIN and scope.k22 != AS_KAFKA
         return 0 if joins else seat.pattern
     return request.pattern
@@ -63,10 +65,24 @@ def noted(core: Core, seat: Seat, request: Request, scope: ConsumerScope) -> tup
     return core, seat
 
 
-def wanted(wants: tuple[int, int], request: Request) -> tuple[int, int]:
-    """What the process subscribes to by name and by pattern, as it has said itself."""
-    names, pattern = (0, 0) if request.kind == Kind.JOIN else wants
+def wanted(link: Link, request: Request, scope: ConsumerScope) -> tuple[int, int]:
+    """What the process subscribes to by name and by pattern, as it has said itself, as far as it
+    may describe that.
+    """
+    names, pattern = (0, 0) if request.kind == Kind.JOIN else link.wants
+    if request.regex is not None:
+        pattern = scope.meaning(request.regex) & ~hidden(link, scope) if request.regex else 0
     return (
         names if request.subscribed is None else request.subscribed,
         pattern if request.pattern is None else request.pattern,
     )
+
+
+def hidden(process: Link | Seat, scope: ConsumerScope) -> int:
+    """The topics that a process may not describe."""
+    return scope.topic(scope.topics - 1) if process.blind else 0
+
+
+def there(core: Core, scope: ConsumerScope) -> int:
+    """The topics that exist."""
+    return sum(t for t in map(scope.topic, range(scope.topics)) if t & core.topics)

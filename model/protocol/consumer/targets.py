@@ -57,7 +57,7 @@ def compute_target(walk: Walk, core: Core, scope: ConsumerScope) -> Iterator[tup
     """The assignor makes a plan."""
     errand = walk.errand
     assert isinstance(errand, Collect)
-    for plan in plans(errand.seen, core.topics, scope, errand.named):
+    for plan in plans(errand.seen, core.topics, scope, errand.named, alike=errand.alike):
         yield Walk(0, Deal(errand.fails, plan)), core
 
 

@@ -29,7 +29,7 @@ OFFSET_REQUESTS: Mapping[str, tuple[str, ...]] = {
 }
 # Outcome -> what the member does, or the coordinator where {who} stands in the words.
 DOES: Mapping[str, str] = {
-    "subscribe_all": "subscribes to all topics",
+    "subscribe_all": "subscribes {how}",
     "send_consumer_heartbeat": "sends a heartbeat",
     "request_arrives": "is heard by the coordinator",
     "answer_arrives": "gets its answer",
@@ -105,6 +105,13 @@ DOES: Mapping[str, str] = {
     "interval_passes": "may compute a target again",
     "move_coordinator": "moves to another broker, which starts all timers anew",
     "add_partition": "sees a new partition",
+    "delete_topic": "sees that a topic is gone",
+    "resolver_looks": "looks for the topics that the regular expressions match",
+    "resolution_ends:written": "knows which topics the regular expressions mean",
+    "resolution_ends:superfluous": "drops the topics of regular expressions that nobody has",
+    "resolution_ends:failed": "fails to append which topics the regular expressions mean",
+    "time_passes:ten_seconds": "has not looked for 10 s",
+    "time_passes:interval": "has not looked for as long as its refresh interval",
 }
 # Outcome of a request -> what the coordinator does with member {who}.
 HANDLES: Mapping[str, str] = {
@@ -158,7 +165,8 @@ SILENT = frozenset(
     load_ghosts timers_restarted consumer_heartbeat:accepted reconcile_member:kept hear_answer:well
     hear_answer:unavailable leave_ghost nobody_hears java_hears:well java_hears:ignored
     java_hears:unavailable java_hears:left hear_of_offsets position_is_lost
-    nobody_hears_of_offsets read_subscription read_subscriptions_of_ghosts
+    nobody_hears_of_offsets read_subscription read_subscriptions_of_ghosts tell_member tell_ghosts
+    all_told
     """.split()
 )
 HEARS: Mapping[str, str] = {
@@ -175,6 +183,7 @@ TIMERS = (
     "interval_passes",
     "retention_passes",
     "sweep_begins",
+    "time_passes",
 )
 FAULTS = (
     "crash",
@@ -188,6 +197,7 @@ FAULTS = (
     "change_subscription",
     "move_coordinator",
     "add_partition",
+    "delete_topic",
 )
 LOST = ("lose_heartbeat",)
 HEARTBEATS = ("send_consumer_heartbeat", "java_heartbeat")
@@ -261,8 +271,11 @@ def _does(firing: Firing, after: State, words: Words) -> str:
 
 def _how(client: Any, topics: int) -> str:
     """How a member has subscribed, of these topics."""
-    if getattr(client, "pattern", 0):
+    regex = getattr(client, "regex", 0)
+    if getattr(client, "pattern", 0) or regex == 1:
         return "by a regular expression to all topics"
+    if regex:
+        return "by a regular expression to the last topic"
     return "by name to one topic" if topics & ~client.subscribed else "to all topics"
 
 

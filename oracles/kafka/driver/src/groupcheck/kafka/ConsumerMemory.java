@@ -39,7 +39,7 @@ final class ConsumerMemory {
         ObjectNode epochs = memory.putObject("partitionEpochs");
         group.targetAssignment().forEach((m, a) ->
                 target.set(world.names.shown(m), world.topics.json(a.partitions())));
-        world.topics.sizes().forEach((topic, size) -> {
+        world.topics.everSizes().forEach((topic, size) -> {
             ArrayNode ofTopic = epochs.putArray(topic);
             for (int p = 0; p < size; p++) {
                 ofTopic.add(group.currentPartitionEpoch(world.topics.id(topic), p));
