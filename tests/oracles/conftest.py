@@ -124,6 +124,7 @@ def small_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """One variant, `twophase`, with one mutation, `hasty`."""
     for module in (subject, listing):
         monkeypatch.setattr(module, "names", lambda: ["twophase"])
+        monkeypatch.setattr(module, "every_name", lambda: ["twophase"], raising=False)
         monkeypatch.setattr(module, "load", lambda name: VARIANT)
         monkeypatch.setattr(module, "promises", lambda name: PROMISES)
     for module in (subject, listing, bugs):
