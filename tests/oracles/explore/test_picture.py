@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from outputs import shown_files
 
+from groupcheck import UserError
 from groupcheck.model.variants.registry import names
+from groupcheck.oracles.explain import own
 from groupcheck.oracles.explain.subject import subject
 from groupcheck.oracles.explore.picture import Card, Picture, Row, picture
 from groupcheck.oracles.explore.questions import Desk
@@ -103,3 +107,17 @@ def test_every_variant_can_be_walked_and_drawn() -> None:
         told = desk.answer({"ask": "state", "key": desk.walk.key})
         assert told["depth"] >= 5 and told["words"], name
         assert len(desk.answer({"ask": "path", "key": desk.walk.key})["rows"]) >= 2, name
+
+
+def test_a_function_of_one_s_own_draws_the_state(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "explore.md").read_text("utf-8")
+    file = tmp_path / "drawn_for_explore.py"
+    file.write_text(shown_files(text)["drawn.py"])
+    walk = Walk(subject(f"{EXAMPLE}:two_phase_commit", settings={"managers": "2"}))
+    view = own.named(f"{file}:view", (Callable,), "a function")
+    walk.take(0)
+    drawn = Desk(walk, view, "drawn.py:view").answer({"ask": "state", "key": walk.key})
+    assert drawn["svg"].count("<circle") == 2 and drawn["svg"].count("khaki") == 1
+    for wrong, what in ((lambda state: None, "returned NoneType"), (lambda state: 1 / 0, "raised")):
+        with pytest.raises(UserError, match=what):
+            Desk(walk, wrong, "view").answer({"ask": "state", "key": walk.key})
