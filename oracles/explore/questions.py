@@ -17,13 +17,13 @@ from groupcheck.oracles.explain.explanation import paragraph, rows
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explore.beside import HEALTHY, beside, other_of
 from groupcheck.oracles.explore.exports import KINDS, command_lines
-from groupcheck.oracles.explore.links import address
 from groupcheck.oracles.explore.picture import picture
 from groupcheck.oracles.explore.seek import seek
 from groupcheck.oracles.explore.walk import Said, Walk, goals_here, promises_here
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.report import scope_words
 from groupcheck.oracles.show.swimlane import NARROW, Picture, draw
+from groupcheck.oracles.show.walk_links import address
 
 SOUGHT_S = 8.0  # seconds that a search for the page may take
 SOUGHT_STATES = 150_000
