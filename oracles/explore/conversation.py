@@ -136,7 +136,8 @@ class Conversation:
         if met:
             parts.append(Text(f"met: {', '.join(met)}", "green"))
         if not walk.choices:
-            return Group(*parts, Text("Nothing can happen any more."))
+            rests = "" if walk.is_deadlock() else ": the protocol may rest here"
+            return Group(*parts, Text(f"Nothing can happen any more{rests}."))
         return Group(*parts, *self._choices())
 
     def _choices(self) -> Iterator[RenderableType]:

@@ -13,6 +13,7 @@ from attrs import define
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.protocol.story import Mark, Story
+from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain.explanation import paragraph, rows
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explore.beside import HEALTHY, beside, other_of
@@ -72,13 +73,28 @@ class Desk:
             "starts": len(self.walk.starts),
             "goals": [[printable(n), k] for n, k in (*((g.name, "goal") for g in about.spec.goals),
                                                     *named)],
-            "slots": list(about.spec.slots),
+            "example": self._example(),
             "others": self._names_beside(),
             "exports": [kind.removeprefix(".") for kind in KINDS],
         }  # fmt: skip
 
+    def _example(self) -> str:
+        """A condition over the spec's own slots, as an example."""
+        for name, value in self.walk.see.named(self.walk.at.state).items():
+            at, one = (
+                (f"{name}[0]", value[0]) if isinstance(value, tuple) and value else (name, value)
+            )
+            if attrs.has(type(one)):
+                for f in attrs.fields(type(one)):
+                    if type(getattr(one, f.name)) in (int, str):
+                        told = "2" if type(getattr(one, f.name)) is int else '"..."'
+                        return f"{at}.{f.name} == {told}"
+        return f"{next(iter(self.walk.about.spec.slots))} == 2"
+
     def _names_beside(self) -> list[str]:
-        """What may walk beside: the healthy model, or bugs of this variant."""
+        """What may walk beside: the healthy model; variants that have the same scope, and bugs of
+        this variant.
+        """
         about = self.walk.about
         if about.mutation is not None:
             return [HEALTHY]
@@ -86,8 +102,10 @@ class Desk:
             return []
         from groupcheck.oracles.explain.subject import every_mutation
 
-        there = {*about.variant.every_family}
-        return [m.id for m in every_mutation() if m.family in there]
+        there, fields = {*about.variant.every_family}, attrs.fields(about.variant.scope_type)
+        others = [n for n in names() if attrs.fields(load(n).scope_type) == fields]
+        bugs = [m.id for m in every_mutation() if m.family in there]
+        return [*(n for n in others if n != about.variant.name), *bugs]
 
     # -- answers
 
