@@ -204,7 +204,7 @@ class Desk:
         if name not in self._others:
             self._others[name] = Walk(other_of(self.walk.about, name))
         other = self._others[name]
-        found = beside(self.walk, other)
+        found = beside(self.walk, other, name)
         last = tuple(found.states[-1][s] if i is None else found.states[-1][s][i]
                      for s, i in other.see.places)  # fmt: skip
         parting = found.parting
