@@ -11,6 +11,7 @@ from groupcheck.oracles.check.score import Score
 from groupcheck.oracles.museum.performing import Performance
 from groupcheck.oracles.museum.showing import said
 from groupcheck.oracles.show.pages import render
+from groupcheck.oracles.show.report import walk_command
 from groupcheck.oracles.show.swimlane import NARROW, draw
 
 
@@ -22,6 +23,9 @@ def page(found: Sequence[Found], score: Score, real: Sequence[Performance] = ())
     cards = [
         {
             "found": one,
+            "walk": walk_command(one.result.subject, one.explanation.key)
+            if one.explanation
+            else "",
             "real": shown.get(one.mutation.id),
             "wide": draw(one.explanation.story) if one.explanation else None,
             "narrow": draw(one.explanation.story, NARROW) if one.explanation else None,

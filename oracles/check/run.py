@@ -152,7 +152,7 @@ class Followed(Walked):
 
     def report(self) -> Report:
         """Headline and explanations, ready to display."""
-        from groupcheck.oracles.show.report import Report, scope_words
+        from groupcheck.oracles.show.report import Report, scope_words, walk_command
 
         scope = scope_words(self.subject)
         last = len(self.path.steps)
@@ -164,6 +164,7 @@ class Followed(Walked):
             f"key {self.key}",
             tuple(fact for fact in (("scope", scope), ("goals met", ends)) if fact[1]),
             self.explanations,
+            walks=tuple(walk_command(self.subject, one.key) for one in self.explanations),
         )
 
     def document(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ ASKED = (
         "groupcheck explore classic --members 2 --any-faults 1",
         "groupcheck explore classic --from verdict.json",
         "groupcheck explore my_protocol.py:my_spec --set nodes=3 --text",
-        "groupcheck explore classic --do 'random 20; why; save walk.py'",
+        "groupcheck explore classic --do 'random 20' --do why",
     ),
 )
 @click.argument("variant", required=False, shell_complete=names_of("variants"))

@@ -13,9 +13,9 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.explain import own
 from groupcheck.oracles.explain.subject import Subject, subject
-from groupcheck.oracles.explore.links import LONGEST, Given, parsed
 from groupcheck.oracles.explore.walk import Walk
 from groupcheck.oracles.printable import plain, printable
+from groupcheck.oracles.show.walk_links import LONGEST, Given, parsed
 
 KEY = "gc1-"
 LINK = re.compile(r"\bv=[0-9]+&of=")

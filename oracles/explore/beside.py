@@ -56,8 +56,8 @@ class Beside:
 
 def other_of(about: Subject, name: str) -> Subject:
     """The subject to walk beside: `healthy` (without the known bug), the id of a known bug, or
-    another variant, each at the same scope. Raises `UserError` for any other name, and for a
-    variant whose scope has other fields.
+    another variant, each at the same scope; or SETTING=VALUE, the same with another value of a
+    field of the scope, such as `kafka=4.0.0`. Raises `UserError` for any other name.
     """
     if about.variant is None:
         if name == HEALTHY and about.mutation is not None:
@@ -78,32 +78,43 @@ def other_of(about: Subject, name: str) -> Subject:
         return _at_scope(about, about.variant.name, None)
     if name in ids:
         return _at_scope(about, about.variant.name, name)
+    same = about.mutation.id if about.mutation else None
+    if "=" in name:
+        field, _, text = name.partition("=")
+        return _at_scope(about, about.variant.name, same, {field.strip(): text.strip()})
     try:
         variant_named(name)
     except UserError:
         raise one_of("variant or mutation", name, [HEALTHY, *ids], "mutations") from None
-    return _at_scope(about, name, about.mutation.id if about.mutation else None)
+    return _at_scope(about, name, same)
 
 
-def _at_scope(about: Subject, variant: str, mutation: str | None) -> Subject:
+def _at_scope(
+    about: Subject, variant: str, mutation: str | None, other: Mapping[str, str] | None = None
+) -> Subject:
+    """A variant at the scope of a subject, as far as it has the fields. `other`: fields with other
+    values, as `--set` takes them.
+    """
     scope = about.spec.scope
     fields = {f.name: getattr(scope, f.name) for f in attrs.fields(type(scope))}
     faults = dict(fields.pop("faults", ()))
     known = {f.name for f in attrs.fields(variant_named(variant).scope_type)}
-    given = {n: v for n, v in fields.items() if v is not None and n in known}
-    return subject(variant, mutation=mutation, faults=faults, **given)
+    other = other or {}
+    given = {n: v for n, v in fields.items() if v is not None and n in known and n not in other}
+    return subject(variant, mutation=mutation, faults=faults, settings=other, **given)
 
 
-def beside(walk: Walk, other: Walk) -> Beside:
+def beside(walk: Walk, other: Walk, name: str = "") -> Beside:
     """Takes the steps of a walk in another spec, until a step is not possible there or leads to
     another state. Slots that only one of them has are not compared. `other`: any walk of the other
-    spec; where it stands does not matter.
+    spec; where it stands does not matter. `name`: what `other_of` made it of.
     """
     see, path = other.see, walk.path
     shared = _Shared(walk.see, see)
     begun = [rest for _, _, rest in see.starts()]
     state = next((rest for rest in begun if shared.same(path.initial, rest)), begun[0])
     states, title = [see.named(state)], other.about.title
+    title += f" at {name}" if "=" in name else ""
     if not shared.same(path.initial, state):
         told = shared.differences(path.initial, state)
         return Beside(title, tuple(states), Parting(0, True, "They begin in other states.", told))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
@@ -82,6 +83,9 @@ def _given(do: Sequence[str]) -> Iterator[str]:
 def _typed() -> Iterator[str]:
     """The lines of standard input, to their end."""
     if _asks():
+        with contextlib.suppress(ImportError):
+            import readline  # noqa: F401 - `input` edits lines with it
+
         while True:
             try:
                 yield input(PROMPT)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.explain.unknown import one_of
-from groupcheck.oracles.explore.beside import beside, other_of
+from groupcheck.oracles.explore.beside import HEALTHY, beside, other_of
 from groupcheck.oracles.explore.exports import as_link, command_lines, export
 from groupcheck.oracles.explore.seek import seek
 from groupcheck.oracles.explore.walk import Choice, Said, Walk, goals_here, promises_here
@@ -37,7 +37,7 @@ HELP = (
     ("path", "the steps so far, as a table"),
     ("tree", "the branches that were tried"),
     ("beside NAME", "take the same steps with a known bug, in another variant, or healthy, until"
-     " they part"),
+     " they part; or with another value of a field: beside kafka=4.0.0"),
     ("go KEY", "go where a key ends"),
     ("link", "the walk as a key, as command lines and as a link"),
     ("save FILE", "write the path: .py a test, .svg a picture, .json ITF, .md a ticket, .html a"
@@ -136,7 +136,8 @@ class Conversation:
         if met:
             parts.append(Text(f"met: {', '.join(met)}", "green"))
         if not walk.choices:
-            return Group(*parts, Text("Nothing can happen any more."))
+            rests = "" if walk.is_deadlock() else ": the protocol may rest here"
+            return Group(*parts, Text(f"Nothing can happen any more{rests}."))
         return Group(*parts, *self._choices())
 
     def _choices(self) -> Iterator[RenderableType]:
@@ -202,8 +203,8 @@ class Conversation:
         return Group(*lines)
 
     def _beside(self, rest: str) -> RenderableType:
-        other = other_of(self.walk.about, rest or "healthy")
-        found = beside(self.walk, Walk(other))
+        name = rest or HEALTHY
+        found = beside(self.walk, Walk(other_of(self.walk.about, name)), name)
         if found.parting is None:
             return Text(f"{found.title} takes the same {plural(self.walk.at.depth, 'step')}.")
         parting = found.parting

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.explain.explanation import Explanation, rows
-from groupcheck.oracles.explore.links import address, command_line
 from groupcheck.oracles.explore.walk import Walk
 from groupcheck.oracles.printable import as_text, printable
+from groupcheck.oracles.show.walk_links import address, command_line
 
 SPECIAL = "\\`*_{}[]<>()#+!|~"  # what Markdown could take for its own, and HTML
 
@@ -49,10 +49,12 @@ def as_itf(walk: Walk, file: Path | None = None) -> str:
 def as_page(walk: Walk, file: Path | None = None) -> str:
     """The page that `explain --html` writes."""
     from groupcheck.oracles.show.html import page
-    from groupcheck.oracles.show.report import Report, scope_words
+    from groupcheck.oracles.show.report import Report, scope_words, walk_command
 
     facts = tuple(f for f in (("scope", scope_words(walk.about)),) if f[1])
-    return page(Report("", walk.about.title, f"key {walk.key}", facts, walk.told()))
+    told = walk.told()
+    walks = tuple(walk_command(walk.about, one.key) for one in told)
+    return page(Report("", walk.about.title, f"key {walk.key}", facts, told, walks=walks))
 
 
 def as_markdown(walk: Walk, file: Path | None = None) -> str:

@@ -24,7 +24,13 @@ DEEPEST = 3  # values inside values that have rows of their own
 LONGEST = 300  # characters of a value
 OF_COORDINATOR = ("seat", "seats")  # arrays that are the coordinator's memory of each member
 # Bit masks whose comments do not say so.
-MASKS = "assigned current granted held holds owned pending revoking share subscribed target".split()
+MASKS = "assigned current granted held holds owned revoking share subscribed target".split()
+# Fields that matter most -> the words before them.
+SUMMED_UP = {
+    "phase": "", "state": "", "generation": "generation", "epoch": "epoch", "owned": "owns",
+    "holds": "owns", "position": "at",
+}  # fmt: skip
+NOTHING = ("", "none", "{}")
 HIDDEN = ("walk",)  # at rest between steps
 SENT, RECEIVED = "sent", "received"
 
@@ -80,6 +86,8 @@ class Column:
     arrows: tuple[Arrow, ...] = ()
     # What the coordinator remembers of it.
     seats: tuple[Card, ...] = ()
+    # The fields that matter most, in few words.
+    summary: tuple[str, ...] = ()
 
 
 @frozen
@@ -92,6 +100,8 @@ class Picture:
     columns: tuple[Column, ...]
     # Fault -> how often it may still happen; `any` for any of them. None: the protocol has none.
     faults: Mapping[str, int] | None
+    # As of a column.
+    summary: tuple[str, ...] = ()
 
 
 def picture(spec: Spec, state: State, before: State | None, lanes: Sequence[Lane]) -> Picture:
@@ -113,16 +123,30 @@ def picture(spec: Spec, state: State, before: State | None, lanes: Sequence[Lane
             there = columns.setdefault(index, {"cards": [], "seats": [], "arrows": []})
             there["seats" if slot in OF_COORDINATOR else "cards"].append(shown)
             there["arrows"] += _arrows(value, was)
+    made = {k: Column("", *(tuple(there[x]) for x in PARTS)) for k, there in columns.items()}
     titles = {lane.me: lane.title for lane in lanes if lane.me is not None}
     shared = next((lane.title for lane in lanes if lane.me is None), "")
     return Picture(
         printable(shared),
         tuple(single),
         tuple(
-            Column(printable(titles.get(k, str(k))), *(tuple(there[x]) for x in PARTS))
-            for k, there in sorted(columns.items())
+            attrs.evolve(
+                column, title=printable(titles.get(k, str(k))), summary=_summary(column.cards)
+            )
+            for k, column in sorted(made.items())
         ),
         faults,
+        _summary(single),
+    )
+
+
+def _summary(cards: Sequence[Card]) -> tuple[str, ...]:
+    """The fields of cards that matter most, where they say something."""
+    said = {row.name: row.value for card in reversed(cards) for row in card.rows}
+    return tuple(
+        f"{words} {said[name]}".strip()
+        for name, words in SUMMED_UP.items()
+        if name in said and said[name] not in NOTHING
     )
 
 
@@ -160,7 +184,7 @@ def _row(name: str, value: Any, was: Any, note: Note, depth: int, default: Any) 
         printable(note.source),
         _value(name, was, note.text, default) if changed else None,
         # An arrow shows a message.
-        not changed and (value == default or _is_message(value)),
+        _is_message(value) or (value == default and not changed),
         inner,
     )
 

@@ -13,17 +13,18 @@ from attrs import define
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.protocol.story import Mark, Story
+from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain.explanation import paragraph, rows
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explore.beside import HEALTHY, beside, other_of
 from groupcheck.oracles.explore.exports import KINDS, command_lines
-from groupcheck.oracles.explore.links import address
 from groupcheck.oracles.explore.picture import picture
 from groupcheck.oracles.explore.seek import seek
 from groupcheck.oracles.explore.walk import Said, Walk, goals_here, promises_here
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.report import scope_words
 from groupcheck.oracles.show.swimlane import NARROW, Picture, draw
+from groupcheck.oracles.show.walk_links import address
 
 SOUGHT_S = 8.0  # seconds that a search for the page may take
 SOUGHT_STATES = 150_000
@@ -72,13 +73,28 @@ class Desk:
             "starts": len(self.walk.starts),
             "goals": [[printable(n), k] for n, k in (*((g.name, "goal") for g in about.spec.goals),
                                                     *named)],
-            "slots": list(about.spec.slots),
+            "example": self._example(),
             "others": self._names_beside(),
             "exports": [kind.removeprefix(".") for kind in KINDS],
         }  # fmt: skip
 
+    def _example(self) -> str:
+        """A condition over the spec's own slots, as an example."""
+        for name, value in self.walk.see.named(self.walk.at.state).items():
+            at, one = (
+                (f"{name}[0]", value[0]) if isinstance(value, tuple) and value else (name, value)
+            )
+            if attrs.has(type(one)):
+                for f in attrs.fields(type(one)):
+                    if type(getattr(one, f.name)) in (int, str):
+                        told = "2" if type(getattr(one, f.name)) is int else '"..."'
+                        return f"{at}.{f.name} == {told}"
+        return f"{next(iter(self.walk.about.spec.slots))} == 2"
+
     def _names_beside(self) -> list[str]:
-        """What may walk beside: the healthy model, or bugs of this variant."""
+        """What may walk beside: the healthy model; variants that have the same scope, and bugs of
+        this variant.
+        """
         about = self.walk.about
         if about.mutation is not None:
             return [HEALTHY]
@@ -86,8 +102,10 @@ class Desk:
             return []
         from groupcheck.oracles.explain.subject import every_mutation
 
-        there = {*about.variant.every_family}
-        return [m.id for m in every_mutation() if m.family in there]
+        there, fields = {*about.variant.every_family}, attrs.fields(about.variant.scope_type)
+        others = [n for n in names() if attrs.fields(load(n).scope_type) == fields]
+        bugs = [m.id for m in every_mutation() if m.family in there]
+        return [*(n for n in others if n != about.variant.name), *bugs]
 
     # -- answers
 
@@ -186,7 +204,7 @@ class Desk:
         if name not in self._others:
             self._others[name] = Walk(other_of(self.walk.about, name))
         other = self._others[name]
-        found = beside(self.walk, other)
+        found = beside(self.walk, other, name)
         last = tuple(found.states[-1][s] if i is None else found.states[-1][s][i]
                      for s, i in other.see.places)  # fmt: skip
         parting = found.parting

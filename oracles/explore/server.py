@@ -23,6 +23,7 @@ from groupcheck.oracles.explore.questions import Desk
 from groupcheck.oracles.printable import as_json, printable
 
 LOOPBACK = "127.0.0.1"
+EVERYWHERE = ("", "0.0.0.0", "::", "*")
 LARGEST = 64 << 10  # bytes of a question
 TIMEOUT_S = 30.0  # for a request to arrive
 HEADERS = {
@@ -42,6 +43,12 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, desk: Desk, host: str = LOOPBACK, port: int = 0) -> None:
         """`port` 0: any that is free. Raises `UserError` where that is not possible."""
+        if host in EVERYWHERE:
+            raise UserError(
+                "is every address of this machine, and a page has one",
+                where=f"--listen {host}",
+                do="name one address or host name, as others write it",
+            )
         self.desk, self.lock = desk, Lock()
         self.token = secrets.token_urlsafe(18)
         self.page = page(desk.first()).encode()

@@ -46,6 +46,8 @@ class Report:
     explanations: tuple[Explanation, ...]
     # What did not happen although every state was explored.
     zeros: tuple[Zero, ...] = ()
+    # For each explained path what to type to walk it; empty where no command can name the spec.
+    walks: tuple[str, ...] = ()
 
 
 def report(result: Answer) -> Report:
@@ -57,14 +59,27 @@ def report(result: Answer) -> Report:
         else ", ".join(violation.invariant for violation in v.violations)
     )
     variant, absent = result.subject.variant, (*v.never_fired, *v.goals_not_met)
+    told = (*result.explanations, *result.goal_explanations)
     return Report(
         v.verdict,
         result.subject.title,
         reason,
         tuple(facts(result)),
-        (*result.explanations, *result.goal_explanations),
+        told,
         zeros(variant, absent) if v.complete else (),
+        tuple(walk_command(result.subject, one.key) for one in told),
     )
+
+
+def walk_command(about: Subject, key: str) -> str:
+    """What to type to walk a path; empty where no command leads there: a spec without a name, and
+    one with the steps of a check with --progress.
+    """
+    from groupcheck.oracles.show.walk_links import command_line
+
+    if about.progress or (about.variant is None and not about.origin):
+        return ""
+    return command_line(about, "explore", key)
 
 
 def scope_words(about: Subject) -> str:

@@ -142,13 +142,13 @@
   }
 
   function renderPicture(told) {
-    const { title, cards, columns, faults } = told.picture;
+    const { faults } = told.picture;
     const parts = [];
     if (told.svg) {
       const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(told.svg)}`;
       parts.push(el("img", { src: source, alt: `the state, drawn by ${told.viewed}` }));
     }
-    parts.push(...places(title, cards, columns));
+    parts.push(...places(told.picture));
     if (faults) {
       const left = Object.entries(faults).map(([name, n]) => `${name} ${n}`).join(", ");
       parts.push(el("p", { class: "reason" }, `Faults left: ${left || "none"}`));
@@ -156,16 +156,21 @@
     $("#picture").replaceChildren(...parts);
   }
 
-  function places(title, cards, columns) {
+  function headed(title, summary) {
+    return el("h2", {}, title, " ", ...summary.map((said) => el("span", { class: "chip" }, said)));
+  }
+
+  function places({ title, cards, columns, summary }) {
     const seats = columns.flatMap((c) => c.seats.map((card) => cardOf(card, `, of ${c.title}`)));
     const parts = [];
     if (cards.length || seats.length) {
-      parts.push(el("div", { class: "place" }, el("h2", {}, title || "shared"),
-        el("div", { class: "cards" }, ...cards.map((card) => cardOf(card)), ...seats)));
+      parts.push(el("div", { class: "place" }, headed(title || "shared", summary),
+        el("div", { class: "cards" }, ...cards.map((card) => cardOf(card))),
+        seats.length ? el("div", { class: "cards seats" }, ...seats) : ""));
     }
     if (columns.length) {
       parts.push(el("div", { class: "columns" }, ...columns.map((column) => el("div",
-        { class: "place" }, el("h2", {}, column.title), arrowsOf(column.arrows),
+        { class: "place" }, headed(column.title, column.summary), arrowsOf(column.arrows),
         el("div", { class: "cards" }, ...column.cards.map((card) => cardOf(card)))))));
     }
     return parts;
@@ -254,7 +259,7 @@
       { class: group === "faults" ? "group faults" : "group" },
       el("h3", {}, group), el("ol", {}, ...items)));
     const end = told.deadlock ? "Nothing can happen any more: a deadlock."
-      : "Nothing can happen any more.";
+      : "Nothing can happen any more: the protocol may rest here.";
     $("#choices").replaceChildren(...(parts.length ? parts : [el("p", {}, end)]));
   }
 
@@ -343,10 +348,9 @@
           el("tbody", {}, ...told.differences.map((d) => cells("td", d)))));
       }
     }
-    const { title, cards, columns } = told.picture;
     const state = el("details", { open: opened.has("beside") },
       el("summary", {}, `${told.title} after ${plural(told.steps, "step")}`),
-      ...places(title, cards, columns));
+      ...places(told.picture));
     state.addEventListener("toggle", () => {
       if (state.open) opened.add("beside"); else opened.delete("beside");
     });
@@ -394,6 +398,13 @@
     $("#other").dataset.on = $("#other").value.trim();
     if ($("#other").dataset.on) compare(); else $("#compared").replaceChildren();
   });
+  if (first.starts > 1) {
+    const start = el("select", { "aria-label": "initial state" },
+      ...Array.from({ length: Math.min(first.starts, 500) }, (_, k) => el("option",
+        { value: k, selected: String(k) === here.slice(4).split(".")[0] }, `initial state ${k}`)));
+    start.addEventListener("change", () => go(`gc1-${start.value}`));
+    $(".tools").append(start);
+  }
   $("#tree").addEventListener("toggle", () => $("#tree").open && renderTree());
 
   document.addEventListener("keydown", (event) => {

@@ -5,6 +5,7 @@ texts stay texts. `make nightly` has the score of all bugs (`whole_gallery.py`).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 import attrs
@@ -58,6 +59,9 @@ def test_the_page_shows_each_bug_with_ticket_versions_story_and_score() -> None:
     assert "Kafka 0.11 to 2.2, fixed in 2.3.0" in shown
     assert shown.count("<svg") == 4 and "<script" not in shown
     assert 'href="#stale_claims_assigned"' in shown
+    walked = re.findall(r"step by step: <code>(.*?)</code>", shown)
+    assert len(walked) == 2
+    assert all(f"--mutation {id}" in command for id, command in zip(FEW, walked, strict=True))
     assert "assignment_arrives breaks" in " ".join(shown.split())
 
 

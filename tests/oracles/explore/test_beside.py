@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from groupcheck import UserError
@@ -65,3 +66,12 @@ def test_variants_are_compared_at_one_scope() -> None:
 def test_a_wrong_other_is_refused(about: tuple[str, str | None], name: str, what: str) -> None:
     with pytest.raises(UserError, match=what):
         other_of(subject(about[0], mutation=about[1]), name)
+
+
+def test_another_value_of_a_field_is_another_subject_at_the_same_scope() -> None:
+    about = subject("consumer", members=1, settings={"k3": "as_kafka"})
+    other = other_of(about, "k3=mended")
+    assert other.spec.scope == attrs.evolve(about.spec.scope, k3="mended")
+    assert beside(Walk(about), Walk(other), "k3=mended").title == "consumer at k3=mended"
+    with pytest.raises(UserError, match="kafak"):
+        other_of(about, "kafak=4.0.0")

@@ -127,6 +127,12 @@ def test_a_port_that_is_taken_is_the_user_s_error(server: Server) -> None:
         Server(server.desk, port=server.server_address[1])
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_a_page_has_one_address_of_this_machine(server: Server, host: str) -> None:
+    with pytest.raises(UserError, match="name one address"):
+        Server(server.desk, host)
+
+
 def test_the_policy_of_the_page_names_its_one_script() -> None:
     first = Desk(Walk(subject("classic"))).first()
     first["title"] = "</script><script>alert(1)</script>"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 
 from groupcheck import UserError
+from groupcheck.oracles.check.run import check
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.explore.beginning import walk_from
-from groupcheck.oracles.explore.links import address, command_line, parsed
+from groupcheck.oracles.show.report import walk_command
+from groupcheck.oracles.show.walk_links import address, command_line, parsed
 
 BUG = "keeps_partitions_when_lost"
 EXAMPLE = "tests/examples/two_phase_commit.py:two_phase_commit"
@@ -67,7 +71,6 @@ def test_a_link_that_cannot_be_read_is_refused(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def verdict(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from groupcheck.oracles.check.run import check
 
     path = tmp_path_factory.mktemp("from") / "verdict.json"
     path.write_text(json.dumps(check("classic", mutation=BUG, engine="plain").document()))
@@ -106,3 +109,21 @@ def test_a_command_line_comes_to_the_same_walk(capsys: pytest.CaptureFixture[str
     told = json.loads(capsys.readouterr().out)
     assert told["key"] == "gc1-0.0.2" and told["scope"] == about.scope()
     assert told["mutation"] == BUG
+
+
+def test_the_page_of_a_counterexample_says_how_to_walk_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = check("classic", mutation=BUG, engine="plain").html()
+    command = html.unescape(re.search(r"Walk it, step by step: <code>(.*?)</code>", page)[1])
+    assert cli.run([*shlex.split(command)[1:], "--do", "why"]) == 0
+    assert "broken  hand_off" in capsys.readouterr().out
+    assert "Walk it" not in check("classic", members=1, engine="plain").html()
+
+
+def test_what_no_command_leads_to_is_not_offered() -> None:
+    from two_phase_commit import two_phase_commit
+
+    assert walk_command(subject(two_phase_commit(2)), KEY) == ""
+    assert walk_command(subject("classic", progress=True), KEY) == ""
+    assert walk_command(subject("classic"), KEY) == f"groupcheck explore classic --from {KEY}"

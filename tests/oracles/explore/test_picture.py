@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from outputs import shown_files
 
+from groupcheck import UserError
 from groupcheck.model.variants.registry import names
+from groupcheck.oracles.explain import own
 from groupcheck.oracles.explain.subject import subject
 from groupcheck.oracles.explore.picture import Card, Picture, Row, picture
 from groupcheck.oracles.explore.questions import Desk
+from groupcheck.oracles.explore.seek import seek
 from groupcheck.oracles.explore.walk import Walk
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_phase_commit.py"
@@ -47,6 +52,9 @@ def test_a_picture_shows_members_their_seats_messages_and_what_changed() -> None
         True,
     )
     assert arrow.fields == (("id", "0"), ("generation", "2"))
+    assert row(found.columns[1].cards[1], "parked").is_quiet  # the arrow shows it
+    assert found.summary == ("CompletingRebalance", "generation 2")
+    assert found.columns[0].summary == ("COMPLETING_REBALANCE", "generation 2", "owns {p0}")
     seat = row(row(found.columns[1].seats[0], "ids"), "id 0")
     assert (row(seat, "sync").value, row(seat, "sync").was) == ("yes", "no")
     assert row(seat, "armed").is_quiet and not row(seat, "sync").is_quiet
@@ -58,6 +66,17 @@ def test_a_field_is_explained_by_the_comment_of_the_model_with_its_source() -> N
     assert parked.note == "Members whose JoinGroup is parked; at most `members`."
     assert parked.source == "class Core of model.protocol.classic.group; Kafka: ClassicGroup"
     assert row(core, "phase").note == "ClassicGroupState."
+
+
+def test_a_count_is_no_set_and_a_set_is_no_number() -> None:
+    walk = Walk(subject("classic"))
+    walk.take(0)
+    assert row(shown(walk).cards[0], "pending").value == "1"
+    consumer = Walk(subject("consumer", members=1, partitions=2))
+    found = seek(consumer, "client[0].holds == 3")
+    for number in found.numbers or ():
+        consumer.take(number)
+    assert row(shown(consumer).columns[0].cards[0], "holds").value == "{p0, p1}"
 
 
 def test_faults_that_are_left_are_counted() -> None:
@@ -103,3 +122,17 @@ def test_every_variant_can_be_walked_and_drawn() -> None:
         told = desk.answer({"ask": "state", "key": desk.walk.key})
         assert told["depth"] >= 5 and told["words"], name
         assert len(desk.answer({"ask": "path", "key": desk.walk.key})["rows"]) >= 2, name
+
+
+def test_a_function_of_one_s_own_draws_the_state(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "explore.md").read_text("utf-8")
+    file = tmp_path / "drawn_for_explore.py"
+    file.write_text(shown_files(text)["drawn.py"])
+    walk = Walk(subject(f"{EXAMPLE}:two_phase_commit", settings={"managers": "2"}))
+    view = own.named(f"{file}:view", (Callable,), "a function")
+    walk.take(0)
+    drawn = Desk(walk, view, "drawn.py:view").answer({"ask": "state", "key": walk.key})
+    assert drawn["svg"].count("<circle") == 2 and drawn["svg"].count("khaki") == 1
+    for wrong, what in ((lambda state: None, "returned NoneType"), (lambda state: 1 / 0, "raised")):
+        with pytest.raises(UserError, match=what):
+            Desk(walk, wrong, "view").answer({"ask": "state", "key": walk.key})

@@ -147,13 +147,19 @@ def test_a_step_needs_nothing_that_is_compiled() -> None:
         " 'jinja2', 'rich', 'click'))\n"
         "from groupcheck.oracles.explain.subject import subject\n"
         "from groupcheck.oracles.explore.beside import beside, other_of\n"
-        "from groupcheck.oracles.explore.links import address\n"
         "from groupcheck.oracles.explore.walk import Walk, promises_here\n"
+        "from groupcheck.oracles.explore.questions import Desk\n"
         f"walk = Walk(subject('classic', mutation='{BUG}'), '{KEY}')\n"
-        "print(len(promises_here(walk)), walk.told()[0].invariant,"
-        " beside(walk, Walk(other_of(walk.about, 'healthy'))).parting.step,"
-        " address(walk.about, walk.key))\n"
+        "parting = beside(walk, Walk(other_of(walk.about, 'healthy'))).parting\n"
+        "print(len(promises_here(walk)), walk.told()[0].invariant, parting.step)\n"
+        "asked = {'key': 'gc1-0', 'wanted': 'hand_off'}\n"
+        "print(Desk(walk).answer({**asked, 'ask': 'seek'})['words'])\n"
+        "print(Desk(walk).answer({**asked, 'ask': 'path'})['prose'][:5])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stderr == ""
+    assert done.stdout.split("\n")[1:3] == [
+        "hand_off breaks after 13 steps (1,327 states looked at)",
+        "",
+    ]
     assert done.stdout.split()[1:3] == ["hand_off", "9"]
