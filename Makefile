@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test browser browser-docs lint ruff types pytest format bench \
 	bench-assignors bench-first-minute bench-kernels bench-replay bench-spark nightly pythons \
-	release docs clean mutants-engine mutants-protocol
+	release docs site clean mutants-engine mutants-protocol
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -51,8 +51,8 @@ pytest: $(READY)
 browser: $(READY) ## the pages of replay and explore, looked at in a headless Chromium; a minute
 	@$(RUN)/pytest tests/browser/look_at_replay.py tests/browser/look_at_explore.py
 
-browser-docs: docs ## the site that `make docs` builds, looked at in the same way; half a minute
-	@$(RUN)/pytest tests/browser/look_at_site.py
+browser-docs: site ## the site that `make site` builds, looked at in the same way; two minutes
+	@$(RUN)/pytest tests/browser/look_at_site.py tests/browser/look_at_try.py
 
 bench: $(READY) ## speed and memory beside Spin and C; 10 minutes (BENCH=--quick: less)
 	@.ci/need "make bench" gcc spin
@@ -100,6 +100,11 @@ docs: .venv/.docs ## the site in build/site: pages, and the reference from the c
 	@$(RUN)/python docs/generate/assemble.py build/docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict
 	@echo "build/site/index.html"
+
+site: docs ## the site with try/: groupcheck in a browser tab; needs node and npm
+	@.ci/need "make site" node npm
+	@$(RUN)/python docs/generate/try_it.py build/site
+	@echo "python -m http.server --directory build/site; then http://localhost:8000/try/"
 
 .venv/.docs: $(READY) requirements-docs.txt
 	@$(RUN)/python -m pip --quiet --disable-pip-version-check install \

@@ -16,6 +16,7 @@ import causes
 import documents
 import facts
 import reference
+import try_it
 import versions
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +33,7 @@ PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\[")
 
 def sources() -> list[Path]:
     """The pages and pictures of docs/, and what all pages load."""
-    kinds = ("*.md", "*.svg", "*.png", "*.css", "*.js")
+    kinds = ("*.md", "*.svg", "*.png", "*.css", "*.js", "*.html")
     return sorted(p for kind in kinds for p in (ROOT / "docs").rglob(kind))
 
 
@@ -74,6 +75,8 @@ def assemble(into: Path) -> None:
         if path.suffix == ".md":
             before = BEFORE_OTHERS if path.name == COMMON_TITLE else ""
             target.write_text(before + relinked(path.read_text("utf-8")), "utf-8")
+        elif path.suffix == ".html":
+            target.write_text(try_it.with_policy(path.read_text("utf-8")), "utf-8")
         else:
             shutil.copyfile(path, target)
     for name, page in (*((name, name) for name in OF_THE_ROOT), START):

@@ -1,5 +1,5 @@
 """Progress of a run on stderr, on a terminal only: states, speed, level, frontier, memory, and an
-estimate where one can be given.
+estimate where one can be given. In a browser tab the page hears it in place of stderr.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from groupcheck.model.engine import Limits, Progress
@@ -15,6 +16,8 @@ from groupcheck.model.engine import Limits, Progress
 T = TypeVar("T")
 
 DRAWN_S = 0.1  # a line for people
+PAGE: ContextVar[Callable[[str], None] | None] = ContextVar("page", default=None)
+"""What hears of progress in place of a terminal: each report in words."""
 SHRINKING = 0.9  # a level that finds fewer than this share of the level before it announces the end
 
 
@@ -130,8 +133,12 @@ def time_left(done: float, whole: float, seconds: float) -> str:
 @contextmanager
 def reports(words: Callable[..., str]) -> Iterator[Callable[..., None] | None]:
     """Gives what a run reports to: each report takes the place of the one before it on stderr, as
-    `words(*report, seconds)`, with the seconds since the start. None where stderr is no terminal.
+    `words(*report, seconds)`, with the seconds since the start. None where stderr is no terminal,
+    and no page listens.
     """
+    if (page := PAGE.get()) is not None:
+        yield _drawn_now_and_then(words, page)
+        return
     if not sys.stderr.isatty():
         yield None
         return
@@ -140,17 +147,27 @@ def reports(words: Callable[..., str]) -> Iterator[Callable[..., None] | None]:
 
     from groupcheck.oracles.show.text import console
 
-    began, on = time.perf_counter(), console(stderr=True)
-    drawn = 0.0
+    on = console(stderr=True)
     # No thread draws it: a copy of a process with threads, which a run may want, is not safe.
     with Live(Text("starting"), console=on, auto_refresh=False, transient=True) as live:
 
-        def show(*report: Any) -> None:
-            nonlocal drawn
-            now = time.perf_counter()
-            if now - drawn >= DRAWN_S:
-                drawn = now
-                text = words(*report, now - began)
-                live.update(Text(text, overflow="ellipsis", no_wrap=True), refresh=True)
+        def draw(text: str) -> None:
+            live.update(Text(text, overflow="ellipsis", no_wrap=True), refresh=True)
 
-        yield show
+        yield _drawn_now_and_then(words, draw)
+
+
+def _drawn_now_and_then(
+    words: Callable[..., str], draw: Callable[[str], None]
+) -> Callable[..., None]:
+    """What takes reports of a run and draws one of them every `DRAWN_S`, in words."""
+    began, drawn = time.perf_counter(), 0.0
+
+    def show(*report: Any) -> None:
+        nonlocal drawn
+        now = time.perf_counter()
+        if now - drawn >= DRAWN_S:
+            drawn = now
+            draw(words(*report, now - began))
+
+    return show

