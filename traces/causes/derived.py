@@ -88,6 +88,7 @@ GONE_MS = 60_000
 goes."""
 # What a member says from a thread that runs on while its poll loop stands still.
 _BACKGROUND = {
+    "took", "setting_told",  # of no client
     "poll_expired", "worker_poll_expired", "left", "generation_reset", "rejoin_requested",
     "rebalancing", "heartbeat", "heartbeat_failed", "coordinator_query", "coordinator_found",
     "coordinator_lost", "disconnected", "handler_slow", "handler_retries", "started", "closed",

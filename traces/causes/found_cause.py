@@ -275,10 +275,13 @@ def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, 
 
 
 def _writers(shown: Iterable[Statement]) -> list[str]:
+    some = list(shown)
+    # A line that has two names of one member tells that both are its own.
+    same = {name: s.who for s in some for name in (s.client, s.member) if name != s.who}
     often: dict[str, int] = {}
-    for said in shown:
-        if said.who:
-            often[said.who] = often.get(said.who, 0) + 1
+    for who in (same.get(said.who, said.who) for said in some):
+        if who:
+            often[who] = often.get(who, 0) + 1
     return sorted(often, key=lambda who: -often[who])
 
 

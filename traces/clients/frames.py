@@ -41,6 +41,8 @@ _PID = re.compile(
 
 def plain(line: str) -> str:
     """The words of the line, with single blanks between them."""
+    if '"memberAssignment": ' in line:  # a shipper wrote KafkaJS' record with blanks in it
+        line = line.replace('": ', '":').replace(', "', ',"')
     if "\x1b" in line or "^[[" in line:
         line = _COLOUR.sub("", line)
     line = without_html(line, " ")

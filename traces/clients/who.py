@@ -257,7 +257,7 @@ def shown_name(text: str) -> str:
         return wrapped[1]
     if len(text) > 2 and text[0] in _QUOTES and text[-1] == text[0]:
         text = text[1:-1]
-    return "" if text in _NONE or is_mask(text) else text
+    return "" if text in _NONE or is_mask(text) or not any(map(str.isalnum, text)) else text
 
 
 def with_names(fields: Mapping[str, Any], about: Names) -> Names:

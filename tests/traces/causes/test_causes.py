@@ -317,6 +317,8 @@ def test_a_duration_that_the_program_prints_is_told_with_its_cause() -> None:
     slow = "10:00:49,000 WARN resize of a picture took 41200 ms, event loop blocked"
     (cause,) = diagnosed(slow, late).causes
     assert cause.text.endswith("Line 1 says that something took 41200 ms (41 s).")
+    (cause,) = diagnosed(late, slow.replace("00:49", "01:09")).causes
+    assert "came back" not in cause.text  # that line is of no poll()
     for other in ("10:30:00,000 INFO export took 41200 ms", "10:00:49,000 INFO it took 41 ms"):
         (cause,) = diagnosed(late, other).causes
         assert "took" not in cause.text
@@ -336,6 +338,26 @@ def test_a_duration_that_the_program_prints_is_told_with_its_cause() -> None:
 )
 def test_durations_are_read_in_each_unit(line: str, ms: int | None) -> None:
     assert told_duration(line) == ms
+
+
+def test_two_names_of_one_member_are_told_as_one() -> None:
+    fenced = "Received fatal exception: group.instance.id gets fenced"
+    caught = "Caught fenced group.instance.id Optional[pod-0] error in heartbeat thread"
+    (cause,) = diagnosed(f"{PREFIX} {fenced}", f"{PREFIX} {caught}").causes
+    assert cause.text.startswith("pod-0 was fenced") and cause.who == ("pod-0",)
+
+
+def test_an_empty_object_is_no_name() -> None:
+    line = '{"message":"joined","group":"g","member_id":"m-1","instance_id":{},"generation":7}'
+    (said,) = ClientLog().statements([(1, line)])
+    assert (said.instance, said.member) == ("", "m-1")
+
+
+def test_a_share_group_has_settings_of_its_own() -> None:
+    by = "[GroupCoordinator id=3 topic=__consumer_offsets partition=17] [GroupId shr]"
+    gone = f"{by} Member m-1 fenced from the group because the member session expired."
+    (cause, *_) = diagnosed(gone, f"{by} Member m-2 left the share group.").causes
+    assert [*cause.cause.settings] == ["group.share.session.timeout.ms"]
 
 
 def test_a_key_of_a_record_is_no_process() -> None:

@@ -47,8 +47,19 @@ LIBRDKAFKA = "%7|1526545183.794|{what}|rdkafka#consumer-2| [thrd:main]: "
             " KEDA is no member of the group: it asks for its offsets, to count how many records"
             " wait. What it is refused says nothing of the members",
         ),
+        (
+            (
+                "[2022-11-03 10:00:00,100] INFO [GroupCoordinator 2]: Static member with"
+                " groupInstanceId=pod-0 and unknown member id joins group etl in Stable state."
+                " Replacing previously mapped member pod-0-1f6b with this groupInstanceId.",
+            ),
+            "etl",
+            "a static member comes back under a new member id, which takes the place of pod-0-1f6b"
+            " (line 1). A static member (group.instance.id) that comes back within its session"
+            " takes its old place, and the others go on (KIP-345). None of these steps is an error",
+        ),
     ],
-    ids=["librdkafka", "KEDA", "KEDA refused"],
+    ids=["librdkafka", "KEDA", "KEDA refused", "static"],
 )
 def test_such_lines_are_told_as_steps(lines: tuple[str, ...], group: str, told: str) -> None:
     said = [*ClientLog().statements(enumerate(lines, 1))]
