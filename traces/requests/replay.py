@@ -23,7 +23,7 @@ from groupcheck.model.protocol.codes import (
 from groupcheck.traces import formats
 from groupcheck.traces.exchanges.exchange import EpochExchange, Exchange, JoinExchange
 from groupcheck.traces.exchanges.member_spans import MemberSpans
-from groupcheck.traces.exchanges.owners import Owners, Zombie
+from groupcheck.traces.exchanges.owners import Owners
 from groupcheck.traces.exchanges.request_facts import RequestFacts
 from groupcheck.traces.findings.anomalies import find_anomalies
 from groupcheck.traces.findings.findings import FOUND_KEPT, Findings
@@ -36,15 +36,17 @@ from groupcheck.traces.findings.report import (
     file_report,
 )
 from groupcheck.traces.findings.user_impact import findings_of
-from groupcheck.traces.phrases import plural, seconds, some_of
+from groupcheck.traces.phrases import plural, seconds
 from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.requests.certain import CertainAnswers
 from groupcheck.traces.requests.consumer_answers import ConsumerAnswers
+from groupcheck.traces.requests.conversions import Conversions
 from groupcheck.traces.requests.epochs import EpochTrail
 from groupcheck.traces.requests.every_connection import LoggedConnections, depends_on_removals
 from groupcheck.traces.requests.follow_requests import RequestFollower
 from groupcheck.traces.requests.group_rules import AWAY, Judged
 from groupcheck.traces.requests.holes import Holes
+from groupcheck.traces.requests.owner_anomalies import of_owners
 from groupcheck.traces.requests.request_impact import RequestImpact
 from groupcheck.traces.requests.request_log import RequestLog
 from groupcheck.traces.requests.story import Entry
@@ -88,6 +90,7 @@ class RequestTrail:
     connections: Callable[[], LoggedConnections] = LoggedConnections
     view: View = Factory(View)
     harm: RequestImpact = Factory(RequestImpact)
+    conversions: Conversions = Factory(Conversions)
     # Protocols other than the classic eager one -> how many exchanges show them.
     protocols: Counter[str] = Factory(Counter)
     # The first and the last answer that the coordinator is not here, and how many there are.
@@ -121,6 +124,7 @@ class RequestTrail:
         self.holes.observe(e)
         self.view.observe(e)
         self.harm.observe(e)
+        self.conversions.observe(e)
         if e.code in AWAY:
             self.away_count += 1
             self._gone(e)
@@ -260,7 +264,8 @@ class RequestTrail:
             two_owners=tuple(self.owners.two_owners),
             went_back=tuple(self.facts.rewinds),
         )
-        return self.harm.added_to(found, self.spans, self.owners, self.timeline)
+        both = self.conversions.happened
+        return self.harm.added_to(found, self.spans, self.owners, self.timeline, both=both)
 
     def _hole(self, k: int) -> str:
         """Why missing lines may explain an answer that does not fit; empty if they cannot."""
@@ -379,28 +384,8 @@ class RequestTrail:
                 yield Anomaly("unexplained_line", u.line, u.why, (u.text, *possible))
 
     def _found(self) -> Iterator[Anomaly]:
-        for twice in self.owners.overlaps[:SHOWN]:
-            text = (
-                f"the leader's plan for generation {twice.generation} gives {twice.partition} to"
-                " two members"
-            )
-            yield Anomaly("partition_assigned_twice", twice.line, text, twice.members)
-        for zombie in self.owners.zombies[:SHOWN]:
-            yield _zombie(zombie)
-        for foreign in self.owners.foreign[:SHOWN]:
-            text = (
-                f"{foreign.by} committed {foreign.partition}, which it had not been given, and was"
-                " not refused"
-            )
-            yield Anomaly(
-                "commit_from_non_owner", foreign.line, text, (f"offset {foreign.offset}",)
-            )
-        for rewind in self.facts.rewinds[:SHOWN]:
-            text = (
-                f"the committed offset of {rewind.partition} went back from {rewind.was} (by"
-                f" {rewind.was_by}) to {rewind.committed} (by {rewind.by})"
-            )
-            yield Anomaly("committed_offset_went_back", rewind.line, text)
+        yield from of_owners(self.owners, self.facts)
+        yield from self.conversions.notes
         if self.away:
             first, last = self.away[0], self.away[-1]
             span = f" in {seconds(last.answered - first.answered)}" if last is not first else ""
@@ -411,41 +396,6 @@ class RequestTrail:
                 " still loading",
                 (exchange_text(first),),
             )
-
-
-def _zombie(z: Zombie) -> Anomaly:
-    names = some_of(z.partitions, SHOWN)
-    others, since = " and ".join(z.others[:SHOWN]), seconds(max(z.until - z.since, 0))
-    how = (
-        "after another process had joined with its group.instance.id"
-        if z.fenced
-        else "after it had left"
-        if z.left
-        else "after its session had ended"
-    )
-    if z.committed:
-        end = "and was not refused" if z.accepted else "and was refused"
-        text = (
-            f"{z.client} tried to commit {names} in generation {z.generation}, {since} after they"
-            f" had been given to {others}, {end}"
-        )
-    else:
-        text = (
-            f"{z.client} still sent heartbeats in generation {z.generation}, {since} after {names}"
-            f" had been given to {others}"
-        )
-    kind = "zombie_commit_accepted" if z.accepted else "zombie" if z.committed else "late_to_learn"
-    return Anomaly(
-        kind,
-        z.line,
-        text,
-        (
-            f"member {z.member}, {how}",
-            f"two owners of {names}: {z.client} and {others}, for {since}",
-        ),
-        z.since,
-        z.until,
-    )
 
 
 def replay_requests(

@@ -4,6 +4,7 @@ commits that run ahead, members that stood still, and the heartbeats' measured i
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from statistics import median
 
@@ -45,6 +46,8 @@ MEMBERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000
 BEATS_KEPT = 1000
 LEAST_BEATS = 3
+TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+"""A topic's id as Kafka prints it (Uuid.toString)."""
 MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS = 79, 27
 WHAT = {
     81: "full",
@@ -178,9 +181,17 @@ class RequestImpact:
     # -- the end
 
     def added_to(
-        self, found: Findings, stays: MemberSpans, owners: Owners, timeline: Timeline
+        self,
+        found: Findings,
+        stays: MemberSpans,
+        owners: Owners,
+        timeline: Timeline,
+        *,
+        both: bool = False,
     ) -> Findings:
-        """The findings of the timeline with those of the requests."""
+        """The findings of the timeline with those of the requests. `both`: members have used the
+        classic protocol, which names topics, and KIP-848, which gives their ids.
+        """
         self._decide()
         measured = (s for s in found.settings if s.measured)
         settings = (*self._join_settings(), *measured, *self._heartbeats())
@@ -195,7 +206,7 @@ class RequestImpact:
         absences += [a for id, a in self._frozen.items() if id not in names]
         return evolve(
             found,
-            unowned=tuple(_unowned(stays, timeline, found))[:FOUND_KEPT],
+            unowned=tuple(_unowned(stays, timeline, found, both))[:FOUND_KEPT],
             jumped=tuple(self.jumped),
             refusals=tuple(self._refusals()),
             standing=(*found.standing, *silent),
@@ -260,9 +271,11 @@ def _while_away(s: StalledMember, found: Findings) -> bool:
     )
 
 
-def _unowned(stays: MemberSpans, timeline: Timeline, found: Findings) -> list[UnownedPartition]:
+def _unowned(
+    stays: MemberSpans, timeline: Timeline, found: Findings, both: bool
+) -> list[UnownedPartition]:
     """The gaps between the owners of each partition, the longest first. A member that died owns
-    nothing since its last sign of life.
+    nothing since its last sign of life. `both`: a topic has its name or its id.
     """
     owned: dict[str, list[tuple[int, int | None, MemberSpan]]] = {}
     for stay in stays.kept:
@@ -272,6 +285,7 @@ def _unowned(stays: MemberSpans, timeline: Timeline, found: Findings) -> list[Un
         for partition in stay.partitions:
             if partition in owned or len(owned) < PARTITIONS_KEPT:
                 owned.setdefault(partition, []).append((stay.since, until, stay))
+    twins = both and not _with_one_name(owned)
     end = timeline.last.time if timeline.last else None
     by_choice = any(e.window.open and e.by_choice for e in found.empty)
     gaps: list[UnownedPartition] = []
@@ -287,10 +301,25 @@ def _unowned(stays: MemberSpans, timeline: Timeline, found: Findings) -> list[Un
                 free, before = until, stay
             if until is None:
                 break
-        if free is not None and end is not None and end > free and not by_choice:
+        if free is not None and end is not None and end > free and not (by_choice or twins):
             window = Window(free, end, before.line, open=True)
             gaps.append(_gap(partition, window, timeline, before.client, ""))
     return sorted(gaps, key=lambda g: (-(g.window.ms or 0), g.partition))
+
+
+def _with_one_name(owned: dict[str, list[tuple[int, int | None, MemberSpan]]]) -> bool:
+    """Gives what is known under a topic's id to its name, if there is but one topic. Whether each
+    partition has one name then.
+    """
+    topics = {partition.rpartition("-")[0] for partition in owned}
+    ids = {topic for topic in topics if TOPIC_ID.fullmatch(topic)}
+    if len(topics) - len(ids) != 1 or len(ids) != 1:
+        return len(ids) in (0, len(topics))
+    (id,), (name,) = ids, topics - ids
+    for partition in [p for p in owned if p.rpartition("-")[0] == id]:
+        number = partition.rpartition("-")[2]
+        owned.setdefault(f"{name}-{number}", []).extend(owned.pop(partition))
+    return True
 
 
 def _really_until(stay: MemberSpan, timeline: Timeline) -> int | None:

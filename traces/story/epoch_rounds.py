@@ -107,10 +107,12 @@ class EpochStory:
             self._given(member, moment(event), current)
         return None
 
-    def converted(self, members: Iterable[str] | None) -> None:
+    def converted(self, members: Iterable[str] | None, running: Round | None) -> None:
         """The group has another protocol. `members`: all that a consumer group begins with; None if
-        they are not known.
+        they are not known. `running`: the rebalance of a classic group that ends with it.
         """
+        if running is not None and running.to_generation is None and members is not None:
+            running.outcome = "interrupted"
         self.members, self.whole = dict.fromkeys(members or ()), members is not None
         self.handovers.forget()
         self.why = (RebalanceCause.NOT_TOLD, (), "")

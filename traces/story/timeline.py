@@ -243,13 +243,8 @@ class Timeline:
         self._settled(event)
 
     def converted(self, members: Sequence[str] | None) -> None:
-        """The group has another protocol. `members`: all that a consumer group begins with; None if
-        they are not known.
-        """
-        running = self._last_round("open")
-        if running is not None and running.to_generation is None and members is not None:
-            running.outcome = "interrupted"
-        self._story.converted(members)
+        """The group has another protocol (see EpochStory)."""
+        self._story.converted(members, self._last_round("open"))
 
     def forget_partitions(self) -> None:
         """Lines may be missing: who has which partitions of a consumer group is not known."""
