@@ -58,6 +58,7 @@ VALUES: Mapping[str, Callable[[Broken], Any]] = {
     # After the step.
     "core": lambda b: b.after["core"],
     "offsets": lambda b: b.after["offsets"],
+    "copy": lambda b: b.after["copy"],
     # Before it.
     "was": lambda b: b.before["offsets"],
     "scope": lambda b: b.scope,
