@@ -117,8 +117,10 @@ class DescribedMember:
 
 @frozen
 class DescribeAnswer(Answer):
-    """DescribeGroups and ConsumerGroupDescribe."""
+    """DescribeGroups and ConsumerGroupDescribe, of the first group that is asked for."""
 
+    # DescribeGroups: the error code of each group.
+    codes: Codes = ()
     state: str = ""
     type: str | None = None
     protocol: str | None = None

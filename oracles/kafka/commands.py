@@ -134,7 +134,9 @@ class LeaveGroup(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class DescribeGroups(Request):
-    """Classic DescribeGroups of the one group."""
+    """Classic DescribeGroups of the one group, or of those in `groups`."""
+
+    groups: tuple[str, ...] = field(default=(), converter=texts)
 
 
 @frozen(kw_only=True, cache_hash=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.oracles.conform.situations.groups import emptied, joined, joining, stable
+from groupcheck.oracles.conform.situations.groups import at, emptied, joined, joining, stable
 from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
@@ -16,6 +16,7 @@ from groupcheck.oracles.kafka.commands import (
     LeaveGroup,
     Leaving,
     ListGroups,
+    OffsetCommit,
     SyncGroup,
 )
 
@@ -221,6 +222,35 @@ LEAVING = (
             does(ListGroups(states=("Empty",)), 0, groups=()),
             does(ListGroups(types=("classic",)), 0, groups=(("g", "Stable", "classic"),)),
             does(ListGroups(types=("consumer",)), 0, groups=()),
+        ],
+    ),
+    Situation(
+        "of several groups that are described in one request, each has an answer of its own",
+        "GroupCoordinatorService.describeGroups; KIP-379",
+        [
+            *stable(1),
+            does(
+                DescribeGroups(groups=("g", "nobody")),
+                0,
+                state="Stable",
+                codes=(("g", 0), ("nobody", 69)),
+            ),
+            does(
+                DescribeGroups(groups=("nobody", "g")),
+                69,
+                state="Dead",
+                codes=(("g", 0), ("nobody", 69)),
+            ),
+        ],
+    ),
+    Situation(
+        "the offsets of several groups are set by a commit for each, and one with members is"
+        " refused alone",
+        "OffsetCommitRequestData.groupId; ClassicGroup.validateOffsetCommit; KIP-379",
+        [
+            *stable(1),
+            does(OffsetCommit(offsets=at(5)), 25, log=()),
+            does(OffsetCommit(group="empty", offsets=at(5)), 0, log=(("offset", "t", 0, 5),)),
         ],
     ),
     Situation(

@@ -60,6 +60,7 @@ from attrs import frozen
 from groupcheck.model.engine import Spec, evolve, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults, dead_values, failover
+from groupcheck.model.protocol.classic.features import several_groups
 from groupcheck.model.protocol.classic.features.find_coordinator import find_coordinator_first
 from groupcheck.model.protocol.classic.features.full_offsets import admin, transactions
 from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore
@@ -293,7 +294,12 @@ SWITCHED = {"phases": FAMILY}
 RESTARTS = ("lower_max_size",)
 # What is not done, or is refused, while the group is not loaded: what the log says is not forgotten
 # before, and whoever asks from outside the group tries again.
-ONCE_LOADED = (dead_values.close_books, *admin.ADMIN_RULES, transactions.write_marker)
+ONCE_LOADED = (
+    dead_values.close_books,
+    *admin.ADMIN_RULES,
+    *several_groups.BOTH,
+    transactions.write_marker,
+)
 # What concerns the coordinator's own connections. (A request that is late at a former one is left
 # out.)
 AT_COORDINATOR = (client_faults.delay_request, meet_twin, tell_twin)
