@@ -5,12 +5,15 @@ That quoted commands print what the page says is tested with those of all pages.
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import outputs
 import pytest
+
+from groupcheck.oracles.command_line.listing import SOURCES, listing
 
 PAGE = Path(__file__).parents[1] / "docs/sources.md"
 TEXT = PAGE.read_text("utf-8")
@@ -23,6 +26,26 @@ STEPS = 3  # references from a row to the one that shows it
 SLOW = re.compile(r'```console title="takes ([a-z ]+)"\n')
 MINUTES = "minutes"
 """Its figures are those of another page."""
+SECTION = re.compile(r"^## (S\d)?", re.M)
+PROJECT = "groupcheck"
+"""Who promised what stands in the last section, which is no article's."""
+LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
+COMMAND = re.compile(r"^\$ (groupcheck .*?)(?: \| .*)?$", re.M)
+
+
+def listed() -> list[dict[str, str]]:
+    """What `groupcheck list sources` says of each row, as the page has it."""
+    at = [(m.start(), m[1] or PROJECT) for m in SECTION.finditer(TEXT)]
+    starts = {int(m[1]): m.start() for m in ROW.finditer(TEXT)}
+    told = []
+    for number, (verdict, said) in rows().items():
+        source = next(name for start, name in reversed(at) if start < starts[number])
+        doc = " ".join(LINK.sub(r"\1", said.split("\n\n")[0].split("\n```")[0]).split())
+        doc = f"{doc[:-1]}." if doc.endswith(":") else doc
+        commands = COMMAND.findall(said)
+        row = {"name": str(number), "source": source, "verdict": verdict, "doc": doc}
+        told.append(row | ({"command": commands[0]} if commands else {}))
+    return told
 
 
 def rows() -> dict[int, tuple[str, str]]:
@@ -43,6 +66,15 @@ def test_each_statement_has_a_verdict_and_the_table_counts_them() -> None:
     table = dict(re.findall(r"^\| ([a-z ]+) \| (\d+) \|", TEXT, re.M))
     assert table == {verdict: str(counted[verdict]) for verdict in VERDICTS}
     assert sum(counted.values()) == ROWS
+
+
+def test_the_command_line_lists_what_the_page_says(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--rewrite"):
+        text = ",\n ".join(json.dumps(row, ensure_ascii=False) for row in listed())
+        SOURCES.write_text(f"[\n {text}\n]\n", "utf-8")
+    assert listing("sources") == listed()
+    assert {row["source"] for row in listed()} == {"S1", "S2", "S3", "S4", "S5", PROJECT}
+    assert sum("command" in row for row in listed()) > ROWS / 2
 
 
 def test_what_agrees_or_is_wrong_is_shown_by_a_command() -> None:

@@ -62,7 +62,7 @@ from groupcheck.oracles.processes.supervisor import supervised, was_interrupted
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 KINDS = (
     "variants features invariants rules goals progress faults assignors formats mutations scenarios"
-    " scope anomalies causes statements errors schemas samples assumptions"
+    " scope anomalies causes statements errors schemas samples assumptions sources"
 ).split()
 
 

@@ -33,7 +33,7 @@ class Entry:
     source: Annotated[
         str,
         "invariants, causes: where the promise or cause stands (KIP, Kafka class); errors: the Java"
-        " class that handles the answer.",
+        " class that handles the answer; sources: the article, or groupcheck itself.",
     ] = ABSENT
     known_to_break: Annotated[
         bool,
@@ -68,7 +68,13 @@ class Entry:
         "scope: the value if nothing is given, as the command line takes it; null if it depends"
         " on the other fields.",
     ] = ABSENT
-    command: Annotated[str, "samples: a command that reads the sample."] = ABSENT
+    command: Annotated[
+        str, "samples: a command that reads the sample; sources: the first one that shows it."
+    ] = ABSENT
+    verdict: Annotated[
+        Literal["agrees", "article wrong", "partly", "other figures", "left out"],
+        "sources: what comes out, and who is right.",
+    ] = ABSENT
     option: Annotated[str, "scope: the option of `check` that sets the field."] = ABSENT
     logs: Annotated[str, "anomalies: the kinds of logs in which it can be found."] = ABSENT
     threshold: Annotated[

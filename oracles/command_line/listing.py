@@ -1,12 +1,14 @@
 """The plain rows of `groupcheck list`: variants, features, invariants, rules, goals,
 promises about progress, faults, assignors, formats, mutations, scenarios, fields of the scope,
 anomalies, causes, statements of logs, samples, JSON Schemas, assumptions of simulations, what
-Kafka's client does with each error.
+Kafka's client does with each error, statements of the sources.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -34,6 +36,7 @@ from groupcheck.traces.formats import CLIENTS, REPLAYED
 from groupcheck.traces.sample_files import FOLDER, PREFIX, SAMPLES
 
 Row = dict[str, Any]
+SOURCES = Path(__file__).with_name("sources.json")
 # Types of the fields of a scope, in words; any other is shown as it is annotated.
 TYPES = {
     "int": "number",
@@ -50,9 +53,10 @@ def listing(kind: str, variant: str | None = None) -> list[Row]:
     """The rows of a kind, of one variant or of all, in a stable order. Raises `UserError` for an
     unknown variant.
     """
-    chosen = [variant_named(name) for name in ([variant] if variant else every_name())]
+    chosen = [variant_named(name) for name in ([variant] if variant else [])]
     if kind in _OF_NO_VARIANT:
         return _OF_NO_VARIANT[kind]()
+    chosen = chosen or [variant_named(name) for name in every_name()]
     if kind == "mutations":
         return [_mutation(m) for m in every_mutation() if any(m.concerns(v) for v in chosen)]
     return [{"variant": v.name, **row} for v in chosen for row in _OF_A_VARIANT[kind](v)]
@@ -275,6 +279,12 @@ def _errors() -> list[Row]:
     ]  # fmt: skip
 
 
+def _sources() -> list[Row]:
+    """The rows of docs/sources.md; `pytest tests/test_sources.py --rewrite` writes the file."""
+    found: list[Row] = json.loads(SOURCES.read_text("utf-8"))
+    return found
+
+
 EXPLANATIONS = ("title", "statement", "doc", "file")  # on lines of their own
 
 _OF_A_VARIANT: dict[str, Callable[[Variant], list[Row]]] = {
@@ -298,6 +308,7 @@ _OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
     "statements": _statements,
     "schemas": _schemas,
     "errors": _errors,
+    "sources": _sources,
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import groupcheck
 from groupcheck.model.engine import Progress
-from groupcheck.model.variants import load, names
+from groupcheck.model.variants import every_name, load
 from groupcheck.oracles.command_line import cli
 
 PROGRAM = Path(sys.executable).with_name("groupcheck")
@@ -109,7 +109,7 @@ def test_a_fault_that_several_variants_have_is_listed_once_with_all_of_them(caps
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     told = " ".join(out.split())
     for fault in ("crash", "close"):
-        of = {name: load(name).faults.get(fault) for name in names()}
+        of = {name: load(name).faults.get(fault) for name in every_name()}
         having = ", ".join(name for name in of if of[name] == of["classic"])
         assert having.count(",") > 10 and f" {fault} variant {having} A member" in f" {told}"
     assert len({line.split()[0] for line in heads}) == len(heads)

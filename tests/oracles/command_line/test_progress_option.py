@@ -117,7 +117,8 @@ def test_list_shows_the_promises_of_variants_that_say_what_is_fair(
     rows = json.loads(capsys.readouterr().out)
     fair = {"classic", "cooperative", "cooperative_static", "static_membership", "triggers"}
     fair |= {"offsets", "static_triggers", "cooperative_triggers"}
-    fair |= {"consumer", "migration", "share", "streams", "classic+unsubscribe"}
+    fair |= {"classic+unsubscribe", "classic+offsets+several_groups"}
+    fair |= {"consumer", "migration", "share", "streams"}
     assert {row["variant"] for row in rows} == fair
     kinds = {row["name"]: row["kind"] for row in rows}
     assert (kinds["group_settles"], kinds["group_can_settle"]) == ("settles", "always possible")
