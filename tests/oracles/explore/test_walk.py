@@ -93,7 +93,7 @@ def test_steps_are_undone_and_taken_again_and_branches_are_kept(two: Walk) -> No
     ]  # fmt: skip
     assert [here for _, _, here in two.tree()] == [False, False, False, True]
     two.follow(there)
-    two.back(2)
+    two.begin(0)
     assert two.forward(2) == 2 and two.key == there
     with pytest.raises(UserError, match="no step has the number 99"):
         two.take(99)
