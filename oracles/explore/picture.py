@@ -122,7 +122,7 @@ def picture(spec: Spec, state: State, before: State | None, lanes: Sequence[Lane
                 continue
             there = columns.setdefault(index, {"cards": [], "seats": [], "arrows": []})
             there["seats" if slot in OF_COORDINATOR else "cards"].append(shown)
-            there["arrows"] += _arrows(value, was)
+            there["arrows"] += arrows(value, was)
     made = {k: Column("", *(tuple(there[x]) for x in PARTS)) for k, there in columns.items()}
     titles = {lane.me: lane.title for lane in lanes if lane.me is not None}
     shared = next((lane.title for lane in lanes if lane.me is None), "")
@@ -227,14 +227,17 @@ def _value(name: str, value: Any, note: str, default: Any) -> str:
             items = [f"{letter}{k}" for k in range(value.bit_length()) if value >> k & 1]
             return "{" + ", ".join(items) + "}"
         if name in ("code", "failed") and value:
-            return f"{value} {name_of(value)}"
+            return name_of(value)
     return brief(value, LONGEST)
 
 
-def _arrows(value: Any, was: Any) -> Iterator[Arrow]:
-    """The messages in a value: what classes of a module `messages` are held by its fields."""
+def arrows(value: Any, was: Any) -> list[Arrow]:
+    """The messages in a value: what classes of a module `messages` are held by its fields. `was`:
+    the value before the last step.
+    """
     if not attrs.has(type(value)) or isinstance(value, Element):
-        return
+        return []
+    found = []
     notes = field_notes(type(value))
     for f in attrs.fields(type(value)):
         now = getattr(value, f.name)
@@ -249,7 +252,8 @@ def _arrows(value: Any, was: Any) -> Iterator[Arrow]:
                     if (v := getattr(one, x.name)) != x.default
                 )
                 where = printable(notes.get(f.name, Note(f.name)).text)
-                yield Arrow(way, type(one).__name__, told, f.name, where, one not in olds)
+                found.append(Arrow(way, type(one).__name__, told, f.name, where, one not in olds))
+    return found
 
 
 def _is_message(value: Any) -> bool:

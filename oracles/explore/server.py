@@ -106,6 +106,9 @@ class Handler(BaseHTTPRequestHandler):
                 return self.server.desk.answer(question)
             except UserError as error:
                 return {"error": printable(str(error))[:1000]}
+            except Exception as error:  # the page says so, and the walk goes on
+                what = printable(f"{type(error).__name__}: {error}")[:1000]
+                return {"error": f"a bug in groupcheck itself; please report it: {what}"}
 
     def _is_refused(self, wanted: str) -> bool:
         """Answers whoever does not know the address, or comes by another name."""

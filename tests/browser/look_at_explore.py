@@ -108,7 +108,7 @@ def test_a_counterexample_is_walked_and_parts_from_the_healthy_model_where_it_ma
     told = until(page, "document.querySelector('.parting').textContent")
     assert told.startswith("They part at step 9.") and f"The bug {BUG} changes send join" in told
     assert page.run("document.querySelector('#compared td').textContent") == "client[0].owned"
-    page.picture(PICTURES / "explore-beside.png")
+    page.picture(PICTURES / "explore-beside.png")  # the picture of docs/explore.md
     click(page, ".parting button")
     until(page, "document.querySelector('#where').textContent.startsWith('After 9 steps')")
     # One step before, both still go together.

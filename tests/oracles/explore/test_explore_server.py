@@ -122,6 +122,18 @@ def test_a_question_that_cannot_be_answered_is_told_in_a_sentence(
     assert status == 200 and what in json.loads(content)["error"]
 
 
+def test_a_mistake_of_ours_is_told_on_the_page(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(self: Desk, question: Any) -> dict[str, Any]:
+        raise AssertionError("<b>")
+
+    monkeypatch.setattr(Desk, "answer", wrong)
+    status, _, content = asked(server, "POST", f"/{server.token}/ask", QUESTION)
+    told = json.loads(content)["error"]
+    assert status == 200 and told.startswith("a bug in groupcheck itself") and "<b>" in told
+
+
 def test_a_port_that_is_taken_is_the_user_s_error(server: Server) -> None:
     with pytest.raises(UserError, match="cannot listen"):
         Server(server.desk, port=server.server_address[1])

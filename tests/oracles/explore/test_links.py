@@ -6,6 +6,7 @@ import html
 import json
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,17 @@ from groupcheck.oracles.check.run import check
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.explore.beginning import walk_from
+from groupcheck.oracles.explore.beside import other_of
 from groupcheck.oracles.show.report import walk_command
 from groupcheck.oracles.show.walk_links import address, command_line, parsed
 
 BUG = "keeps_partitions_when_lost"
 EXAMPLE = "tests/examples/two_phase_commit.py:two_phase_commit"
 KEY = "gc1-0.0.2"
+
+
+def subject_of(about: Subject) -> Subject:
+    return about
 
 
 def asked() -> Subject:
@@ -89,8 +95,12 @@ def test_what_does_not_fit_a_document_is_refused(verdict: Path, tmp_path: Path) 
     healthy = subject("classic")
     with pytest.raises(UserError, match="about something else"):
         walk_from(str(verdict), "static_membership", asked, False)
-    with pytest.raises(UserError, match="about something else"):
-        walk_from(str(verdict), "classic", lambda: healthy, True)
+    bug = subject("classic", mutation=BUG)
+    unmutated = other_of(bug, "healthy")
+    larger = subject("classic", mutation=BUG, members=3)
+    for about in (healthy, unmutated, larger):
+        with pytest.raises(UserError, match="about something else"):
+            walk_from(str(verdict), "classic", partial(subject_of, about), True)
     other = tmp_path / "other.json"
     for text in ("", "[]", "{}", '{"schema": "groupcheck.bugs/1"}'):
         other.write_text(text)

@@ -10,10 +10,11 @@ import pytest
 from outputs import shown_files
 
 from groupcheck import UserError
+from groupcheck.model.protocol.consumer.messages import Answer, Kind, Link, Request
 from groupcheck.model.variants.registry import names
 from groupcheck.oracles.explain import own
 from groupcheck.oracles.explain.subject import subject
-from groupcheck.oracles.explore.picture import Card, Picture, Row, picture
+from groupcheck.oracles.explore.picture import RECEIVED, SENT, Card, Picture, Row, arrows, picture
 from groupcheck.oracles.explore.questions import Desk
 from groupcheck.oracles.explore.seek import seek
 from groupcheck.oracles.explore.walk import Walk
@@ -66,6 +67,18 @@ def test_a_field_is_explained_by_the_comment_of_the_model_with_its_source() -> N
     assert parked.note == "Members whose JoinGroup is parked; at most `members`."
     assert parked.source == "class Core of model.protocol.classic.group; Kafka: ClassicGroup"
     assert row(core, "phase").note == "ClassicGroupState."
+
+
+def test_a_message_has_a_way_and_is_new_once() -> None:
+    sent = Link(out=Request(Kind.BEAT))
+    answered = Link(out=Request(Kind.BEAT), back=Answer(code=25))
+    assert [(a.way, a.is_new) for a in arrows(sent, Link())] == [(SENT, True)]
+    told = arrows(answered, sent)
+    assert [(a.way, a.place, a.is_new) for a in told] == [
+        (SENT, "out", False),
+        (RECEIVED, "back", True),
+    ]
+    assert told[1].fields == (("code", "25 UNKNOWN_MEMBER_ID"),)
 
 
 def test_a_count_is_no_set_and_a_set_is_no_number() -> None:

@@ -75,6 +75,9 @@ def test_a_choice_says_which_promise_it_breaks(bug: Subject) -> None:
     assert [c.breaks for c in walk.choices if c.number == 0] == [("hand_off",)]
     walk.back(3)
     assert not any(c.breaks for c in walk.choices)
+    walk.follow(KEY)
+    kept = [c for c in walk.choices if c.words == "member B sends a heartbeat"]
+    assert [c.breaks for c in kept] == [()]  # it is broken already
 
 
 def test_steps_are_undone_and_taken_again_and_branches_are_kept(two: Walk) -> None:
@@ -89,6 +92,9 @@ def test_steps_are_undone_and_taken_again_and_branches_are_kept(two: Walk) -> No
         (0, 0), (1, 0), (2, 1), (1, 2),
     ]  # fmt: skip
     assert [here for _, _, here in two.tree()] == [False, False, False, True]
+    two.follow(there)
+    two.begin(0)
+    assert two.forward(2) == 2 and two.key == there
     with pytest.raises(UserError, match="no step has the number 99"):
         two.take(99)
 
