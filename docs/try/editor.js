@@ -14,6 +14,10 @@ export function editor(area, numbers) {
     numbers.scrollTop = area.scrollTop;
   }
 
+  // As high as the text, which the user may drag, whatever the count of lines.
+  new ResizeObserver(() => {
+    numbers.style.height = `${area.offsetHeight}px`;
+  }).observe(area);
   area.addEventListener("input", () => {
     marked = 0;
     number();

@@ -40,7 +40,11 @@ function hear(name, data) {
     if (name === "write") pad.mark(lineOf(data.err));
   }
   draw();
-  if (data.kind === "told") performance.mark("answered");
+  if (data.kind !== "told") return;
+  performance.mark("answered");
+  const below = $("answer").getBoundingClientRect().top > innerHeight * 0.6;
+  // A mistake is mended above, and its line is marked there.
+  if (name === shown && below) $("answer").scrollIntoView({ block: data.err ? "nearest" : "start" });
 }
 
 function run(name, words, files) {

@@ -163,6 +163,13 @@ def test_a_mistake_is_shown_at_its_line_and_mended_it_holds(write: Page) -> None
     assert write.run(marked) == str(line)
     front(write)
     write.picture(PICTURES / "try-mistake.png")
+    there = write.run(
+        "['#numbers .at', '#numbers', '#text'].map((name) => {"
+        " const r = document.querySelector(name).getBoundingClientRect();"
+        " return [r.top, r.bottom]; })"
+    )
+    (top, bottom), (numbers, end), area = there
+    assert numbers < top < bottom < end and [numbers, end] == area
     put(write, "text", SPEC)
     assert write.run(marked) is None
     press(write, "check")
