@@ -23,6 +23,7 @@ from groupcheck.oracles.command_line.option_types import (
 # As in `simulate.scenarios`; a test compares them. Importing it would make --help slow.
 SCENARIOS = (
     "scale-out",
+    "late-join",
     "scale-in",
     "crash",
     "sick-host",

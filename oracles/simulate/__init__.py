@@ -19,7 +19,7 @@ Where things are: `world` (slots and rules), `clock`, `thread` and `processes` (
 of any group do), `parts` and `running` (a classic group: steps cut where a message travels) with
 `coordinator`, `members` and `plan` (one plan instead of all), `consumer` (a group of KIP-848),
 `observer` and `lag` (what is measured), `simulation` (one run), `compare`, `intervals` and
-`sensitivity` (many).
+`sensitivity` (many), `kinds` (where each input comes from) and `article` (what others measured).
 
 SimPy or another library of processes would have nothing to do: an event is one call of one
 function, and what a process does next is for the rules to say. What a search leaves open, a

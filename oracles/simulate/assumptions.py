@@ -20,7 +20,7 @@ from groupcheck.oracles.quantities import time_of
 from groupcheck.oracles.simulate.distributions import Distribution, distribution
 
 COUNTS = ("changed_members", "added_partitions")
-"""Whole numbers from 1 up."""
+"""Whole numbers from 1 up; so is `other_group_members`, or 0."""
 FROM_1_MS = (
     "heartbeat_interval_ms",
     "session_timeout_ms",
@@ -106,6 +106,11 @@ class Assumptions:
         converter=distribution,
         metadata=_doc("How long the coordinator's one thread works on a request."),
     )
+    join_ms_per_member: float = _number(
+        0,
+        "How much longer it works on a JoinGroup for each member of the group. Up to Kafka 2.0 it"
+        " looked at all of them (KAFKA-7142): 0.00018 was measured on 1.1.1.",
+    )
     answer_ms: float = _number(
         0.01, "How long it works on each answer to a request that was parked."
     )
@@ -121,6 +126,11 @@ class Assumptions:
     other_requests_per_s: float = _number(
         0, "Requests of other groups that the same coordinator serves, up to 100,000."
     )
+    other_group_members: float = _number(
+        0,
+        "Members of another group of the same kind that the same coordinator serves: the same"
+        " happens to it at the same time. 0: there is none.",
+    )
     loss: float = _number(
         0, "The share of messages that are lost with their connection (0 to below 1)."
     )
@@ -135,7 +145,8 @@ class Assumptions:
         converter=distribution,
         metadata=_doc(
             "From the moment at which a member stops until its JoinGroup leaves: it commits its"
-            " offsets (a round trip and an append) and calls onPartitionsRevoked."
+            " offsets (a round trip and an append; the wait for the coordinator's thread comes on"
+            " top) and calls onPartitionsRevoked."
         ),
     )
     resume_ms: Distribution = field(
@@ -143,7 +154,8 @@ class Assumptions:
         converter=distribution,
         metadata=_doc(
             "From the answer with its share until a member works on a partition that is new to it:"
-            " onPartitionsAssigned, the committed offset, the first fetch (two round trips)."
+            " onPartitionsAssigned, the committed offset, the first fetch (two round trips; the"
+            " wait for the coordinator's thread comes on top)."
         ),
     )
     records_per_s: float = _number(80, "Records that arrive in each partition.")
@@ -156,6 +168,11 @@ class Assumptions:
         0,
         "By which share of all arrivals the whole group may exceed them, if its members share"
         " something, such as a database. 0: they share nothing.",
+    )
+    backlog_s: float = _number(
+        0,
+        "How far each partition is behind when the scenario begins: its oldest unread record"
+        " arrived so long ago.",
     )
     pause_every_s: float = _number(
         0,
@@ -224,6 +241,11 @@ class Assumptions:
                 raise UserError(
                     f"{name} is {value:g}, not a whole number from 1 up", where="assumptions"
                 )
+        if not self.other_group_members.is_integer():
+            raise UserError(
+                f"other_group_members is {self.other_group_members:g}, not a whole number",
+                where="assumptions",
+            )
         for of, refuses in (("", "client"), ("consumer_", "broker")):
             beat, session = f"{of}heartbeat_interval_ms", f"{of}session_timeout_ms"
             if getattr(self, beat) >= getattr(self, session):

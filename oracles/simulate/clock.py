@@ -83,6 +83,12 @@ class Clock:
         """No event after this one."""
         self._stopped = True
 
+    def takes(self, other: Clock) -> None:
+        """What is scheduled on the other clock, which shows the same time, is scheduled here."""
+        for time_ms, _, event, args in sorted(other._heap, key=lambda one: one[:2]):
+            self.at(time_ms, event, *args)
+        other._heap.clear()
+
     def reset(self) -> None:
         """Nothing is scheduled any more, and it is 0 o'clock."""
         self._heap.clear()

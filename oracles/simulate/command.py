@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.parquet import needed
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
+from groupcheck.oracles.simulate import article
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.compare import Comparison, compare
 from groupcheck.oracles.simulate.compare import compared as compared_results
 from groupcheck.oracles.simulate.document import document
 from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import sketched
-from groupcheck.oracles.simulate.replications import Progress
 from groupcheck.oracles.simulate.sensitivity import Sensitivity, deciding, sensitivity
 from groupcheck.oracles.simulate.setup import Setup
 from groupcheck.oracles.simulate.uses import compared as compared_files
@@ -86,23 +86,47 @@ def run(
             report=report,
             kept=kept,
         )
-    moved, interrupted = None, comparison.replications < comparison.asked
-    if len(setups) == 2 and not interrupted:
+    moved = beside = None
+    interrupted = comparison.replications < comparison.asked
+    if not interrupted:
         try:
-            with reports(sketched(lambda _: "the sensitivity")) as report:
-                moved = _moved(comparison, moves, workers or cores(), report, kept)
+            beside = _beside(comparison, not settings and not whole, workers or cores(), kept)
+            moved = _moved(comparison, moves, workers or cores(), kept)
         except KeyboardInterrupt:
             interrupted = True
-            say("interrupted: the sensitivity is not there")
+            say("interrupted: what belongs to the comparison is not all there")
 
     def shown() -> Any:
         from groupcheck.oracles.simulate.view import view
 
-        return view(comparison, moved)
+        return view(comparison, moved, beside)
 
-    answer(lambda: document(comparison, moved), shown, as_json)
+    answer(lambda: document(comparison, moved, beside), shown, as_json)
     _write(comparison, files)
     return EXIT_CODES["unknown"] if interrupted or comparison.reason else 0
+
+
+def _beside(
+    comparison: Comparison, also_then: bool, workers: int, kept: Kept | None
+) -> article.Beside | None:
+    """The figures of an article, if it tells of these groups; `also_then`: also those on a
+    coordinator of that time.
+    """
+    setups = [row.setup for row in comparison.rows]
+    if not article.tells(setups):
+        return None
+    then = None
+    if also_then:
+        with reports(sketched(lambda _: "a coordinator of that time")) as report:
+            then = compare(
+                article.of_that_time(setups),
+                comparison.replications,
+                comparison.seed,
+                workers=workers,
+                report=report,
+                kept=kept,
+            )
+    return article.beside(comparison, then)
 
 
 def _write(comparison: Comparison, files: Mapping[str, Path | None]) -> None:
@@ -152,13 +176,14 @@ def _moved(
     comparison: Comparison,
     asked: bool,
     workers: int,
-    report: Callable[[Progress], None] | None,
     kept: Kept | None,
 ) -> Sensitivity | None:
     """How the ratio of two variants moves: if that is asked with as many runs as they are compared
     with, otherwise where the ratio is small, and in a small group. Raises `UserError` if it is
     asked, and there is no ratio.
     """
+    if len(comparison.rows) != 2:
+        return None
     first, other = (row.setup for row in comparison.rows)
     found = comparison.ratio("longest_pause_ms", 1)
     if asked and found is None:
@@ -168,19 +193,19 @@ def _moved(
             where="--sensitivity",
             do="compare two variants whose members pause, or leave it out",
         )
-    if asked:
-        runs = comparison.replications
-        return sensitivity(
-            (first, other),
-            replications=runs,
-            seed=comparison.seed,
-            workers=workers,
-            report=report,
-            kept=kept,
-        )
-    if found is None or found.mean >= TWO_ORDERS:
+    if not asked and (found is None or found.mean >= TWO_ORDERS):
         return None
-    quick = deciding((first, other), comparison.seed, workers=workers, report=report, kept=kept)
+    with reports(sketched(lambda _: "the sensitivity")) as report:
+        if asked:
+            return sensitivity(
+                (first, other),
+                replications=comparison.replications,
+                seed=comparison.seed,
+                workers=workers,
+                report=report,
+                kept=kept,
+            )
+        quick = deciding((first, other), comparison.seed, workers=workers, report=report, kept=kept)
     return quick if quick.base is not None else None
 
 

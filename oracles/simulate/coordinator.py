@@ -59,8 +59,19 @@ class Coordinator(Thread[Parts]):
             return  # its connection is gone
         a = self.group.assumptions
         now = self.group.clock.now
-        done = self.work(now, a.service_ms.draw(self.group.streams("service", index)))
-        self._handle(index, done)
+        service = a.service_ms.draw(self.group.streams("service", index))
+        if isinstance(link.request, JoinGroup):
+            service += a.join_ms_per_member * self.group.core.members
+        self._handle(index, self.work(now, service))
+
+    def _commits(self, index: int, turn: int, leaves_ms: float) -> None:
+        """The offsets of a member that gives up partitions arrive. Its JoinGroup would arrive at
+        `leaves_ms`, and by as much later as the commit waits here.
+        """
+        group, now = self.group, self.group.clock.now
+        service = group.assumptions.service_ms.draw(group.streams("commit", index))
+        waited = self.work(now, service) - now
+        group.clock.at(max(leaves_ms + waited, now), self.arrive, index, turn)
 
     def stored(self, index: int, turn: int) -> None:
         """Handles the commit of what the coordinator has appended for this member."""
@@ -90,11 +101,17 @@ class Coordinator(Thread[Parts]):
             turn = self.turn[index] = self.turn[index] + 1
             if of_member:
                 group.observer.sent(request)
-                latency = group.assumptions.network_ms.draw(group.streams("network", index))
+                network = group.assumptions.network_ms
+                arrives = now + network.draw(group.streams("network", index))
+                revokes = 0.0
                 if isinstance(request, JoinGroup):
-                    latency += group.members.preparing(index)
-                    latency += losses.delayed(group, index, request)
-                group.clock.at(now + latency, self.arrive, index, turn)
+                    revokes = group.members.preparing(index)
+                    arrives += revokes + losses.delayed(group, index, request)
+                if revokes and group.members.commits:
+                    commit = now + network.draw(group.streams("commit", index))
+                    group.clock.at(commit, self._commits, index, turn, arrives)
+                else:
+                    group.clock.at(arrives, self.arrive, index, turn)
             elif isinstance(request, Store):
                 append = group.assumptions.append_ms.draw(group.streams("append", index))
                 group.clock.at(now + append, self.stored, index, turn)
@@ -118,7 +135,7 @@ class Coordinator(Thread[Parts]):
         """The answers of a step go out, one after the other."""
         done, self._longer = done + self._longer, 0.0
         if not self._outgoing:
-            self.idle_at = max(self.idle_at, done)
+            self.busy_until(done)
             return
         group, a = self.group, self.group.assumptions
         sent, self._outgoing = self._outgoing, []
@@ -138,7 +155,7 @@ class Coordinator(Thread[Parts]):
             arrives = at + size / a.bytes_per_ms + latency
             group.clock.at(arrives, group.members.receive, index, turn)
             self._hears(index, answer.id, at)
-        self.idle_at = max(self.idle_at, at)
+        self.busy_until(at)
 
     # -- timers of the group
 
@@ -147,7 +164,7 @@ class Coordinator(Thread[Parts]):
         group = self.group
         core: Core = group.core
         if core.generation != old.generation:
-            group.observer.rounds += core.generation - old.generation
+            group.observer.begins(core.generation - old.generation)
         if core.phase != old.phase or core.generation != old.generation:
             group.observer.changed = max(group.observer.changed, now)
         for name, timer in self._timers.items():

@@ -50,15 +50,15 @@ class Distribution:
 
     def draw(self, rng: Random) -> float:
         """One duration."""
-        a, b = (*self.parameters, 0.0)[:2]
-        if self.kind == "constant":
-            return a
-        if self.kind == "uniform":
-            return a + (b - a) * rng.random()
-        if self.kind == "exponential":
-            return rng.expovariate(1 / a) if a else 0.0
-        if self.kind == "lognormal":
+        kind, a, b = self.kind, self.parameters[0], self.parameters[-1]
+        if kind == "lognormal":
             return a * math.exp(b * rng.gauss(0, 1))
+        if kind == "exponential":
+            return rng.expovariate(1 / a) if a else 0.0
+        if kind == "constant":
+            return a
+        if kind == "uniform":
+            return a + (b - a) * rng.random()
         return float(a * (1 - rng.random()) ** (-1 / b))
 
     def met(self, rng: Random) -> float:

@@ -10,16 +10,20 @@ import attrs
 
 from groupcheck.oracles.show import json_schemas
 from groupcheck.oracles.simulate import simulate_types
+from groupcheck.oracles.simulate.article import OF_THAT_TIME, Beside, Figures, overlaps
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.compare import Comparison, SetupResults
 from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
+from groupcheck.oracles.simulate.kinds import Kind, kinds
 from groupcheck.oracles.simulate.sensitivity import Sensitivity
 
 SCHEMA = "groupcheck.simulate/1"
 
 
-def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[str, Any]:
+def document(
+    comparison: Comparison, moved: Sensitivity | None = None, beside: Beside | None = None
+) -> dict[str, Any]:
     """Everything that a simulation says."""
     setup = comparison.rows[0].setup
     shown = simulate_types.SimulateDocument(
@@ -34,9 +38,11 @@ def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[s
         seconds=comparison.seconds,
         until_rest=setup.until_rest,
         assumptions=assumptions(setup.stated),
+        kinds=_kinds(setup.assumptions),
         variants=[_variant(row) for row in comparison.rows],
         ratios=_ratios(comparison),
         sensitivity=None if moved is None else _sensitivity(moved),
+        article=None if beside is None else _article(beside),
     )
     return json_schemas.document(SCHEMA, shown)
 
@@ -49,6 +55,10 @@ def assumptions(a: Assumptions) -> dict[str, float | str]:
     return {
         k: str(v) if isinstance(v, Distribution) else v for k, v in values.items() if v is not None
     }
+
+
+def _kinds(a: Assumptions) -> dict[str, Kind]:
+    return {k: v for k, v in kinds(a).items() if k in assumptions(a)}
 
 
 def listed(values: Mapping[str, float | str]) -> str:
@@ -145,10 +155,43 @@ def _sensitivity(moved: Sensitivity) -> simulate_types.Sensitivity:
                 assumption=one.assumption,
                 value=one.value,
                 ratios=[
-                    simulate_types.RatioAtMultiple(factor=f, ratio=_ratio(ratio))
-                    for f, ratio in one.ratios
+                    simulate_types.RatioAtMultiple(
+                        factor=None if one.is_value else at,
+                        value=at if one.is_value else None,
+                        ratio=_ratio(ratio),
+                        came_to_rest=at not in one.unsettled,
+                    )
+                    for at, ratio in one.ratios
                 ],
             )
             for one in moved.moved
         ],
+        not_asked=dict(moved.not_asked),
+    )
+
+
+def _article(beside: Beside) -> simulate_types.Article:
+    then = beside.of_that_time
+    return simulate_types.Article(
+        article=_figures(beside.article),
+        ours=_figures(beside.ours),
+        of_that_time=None if then is None else _figures(then),
+        overlaps={
+            name: overlaps(beside.article, one)
+            for name, one in (("ours", beside.ours), ("of_that_time", then))
+            if one is not None
+        },
+        inputs=[
+            simulate_types.FittedInput(name=i.name, value=i.value, kind=i.kind, source=i.source)
+            for i in OF_THAT_TIME
+        ],
+    )
+
+
+def _figures(found: Figures) -> simulate_types.GroupFigures:
+    return simulate_types.GroupFigures(
+        native_ms=interval(found.native),
+        asynchronous_ms=interval(found.asynchronous),
+        ratio_of_means=number(found.ratio_of_means),
+        ratio=_ratio(found.ratio),
     )

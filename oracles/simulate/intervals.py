@@ -57,6 +57,28 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> Interval | None:
     return Interval(_exp(middle), _exp(middle - half), _exp(middle + half), len(logs))
 
 
+def unpaired_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | None:
+    """The ratio of two geometric means of runs that have nothing in common, with Welch's t interval
+    of the logarithms; None if some value is 0 or infinite, or alone.
+    """
+    if min(len(above), len(below)) < 2 or not all(0 < v < math.inf for v in (*above, *below)):
+        return None
+    middles, shares = [], []
+    for values in (above, below):
+        logs = [math.log(v) for v in values]
+        middle = math.fsum(logs) / len(logs)
+        variance = math.fsum((v - middle) ** 2 for v in logs) / (len(logs) - 1)
+        middles.append(middle)
+        shares.append(variance / len(logs))
+    whole = math.fsum(shares)
+    parts = (s * s / (len(v) - 1) for s, v in zip(shares, (above, below)))
+    freedom = int(whole * whole / math.fsum(parts)) if whole else 1  # rounded down: no narrower
+    half = t_quantile((1 + CONFIDENCE) / 2, max(freedom, 1)) * math.sqrt(whole)
+    middle = middles[0] - middles[1]
+    count = min(len(above), len(below))
+    return Interval(_exp(middle), _exp(middle - half), _exp(middle + half), count)
+
+
 def _exp(value: float) -> float:
     try:
         return math.exp(value)

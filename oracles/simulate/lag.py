@@ -5,13 +5,17 @@ higher one. If the members share something (`Assumptions.shared_spare`), all par
 behind drain at an equal rate, which shrinks with their number. The lag of a partition is piecewise
 linear, and what follows is exact. It leaves out that a member with several partitions divides its
 own capacity between them.
+
+Records arrive at one rate, so a partition whose lag is L records is L / rate behind in time: the
+oldest record that waits arrived so long ago. A group may be behind from the begin on
+(`Assumptions.backlog_s`).
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
@@ -27,6 +31,8 @@ class Lag:
     # Records that arrived in stopped partitions, and the most that waited at one time.
     built_records: float
     peak_records: float
+    # How long the oldest record of any partition had waited at most (ms).
+    peak_behind_ms: float
     # Until no lag is left (ms); None: some partition is still stopped.
     recovered_ms: float | None
     # How many partitions were stopped, and for how long (ms): all together, and the longest stop.
@@ -56,11 +62,31 @@ def lag(turns: Iterable[Turn], partitions: int, end_ms: float, a: Assumptions) -
     return Lag(
         built_records=total * fluid.arrive,
         peak_records=fluid.peak,
+        peak_behind_ms=fluid.behind_ms(fluid.deepest),
         recovered_ms=None if still else fluid.emptied,
         stopped_partitions=len(fluid.touched),
         stopped_total_ms=total,
         stopped_longest_ms=max(stops, default=0.0),
     )
+
+
+def course(
+    turns: Iterable[Turn], partitions: int, times_ms: Sequence[float], a: Assumptions
+) -> list[tuple[float, float]]:
+    """How far the partitions are behind at these times, in ascending order: on average, and the one
+    that is most behind (ms).
+    """
+    fluid, left, found = _Fluid(partitions, a), [*turns][::-1], []
+    for time in times_ms:
+        while left and left[-1][0] <= time:
+            at, partition, goes_on = left.pop()
+            fluid.until(at)
+            (fluid.goes_on if goes_on else fluid.stops)(partition)
+        fluid.until(time)
+        lags = fluid.lags()
+        mean, most = math.fsum(lags) / partitions, max(lags, default=0.0)
+        found.append((fluid.behind_ms(mean), fluid.behind_ms(most)))
+    return found
 
 
 class _Fluid:
@@ -81,6 +107,20 @@ class _Fluid:
         self.order: list[tuple[float, int]] = []  # of the marks
         self.stops_ms: list[float] = []
         self.touched: set[int] = set()
+        self.deepest = backlog = a.backlog_s * a.records_per_s  # the most records of one partition
+        if backlog:
+            self.marks = dict.fromkeys(range(partitions), backlog)
+            self.order = [(backlog, p) for p in range(partitions)]
+            self.total = self.peak = backlog * partitions
+
+    def behind_ms(self, records: float) -> float:
+        """How long ago the oldest of so many records of a partition arrived."""
+        return records / self.arrive if records else 0.0
+
+    def lags(self) -> list[float]:
+        """The records that wait in the partitions that are behind."""
+        stopped = (left + (self.now - at) * self.arrive for at, left in self.stopped.values())
+        return [*stopped, *(max(mark - self.drained, 0.0) for mark in self.marks.values())]
 
     def rate(self) -> float:
         """At which each partition that is behind drains now."""
@@ -125,5 +165,7 @@ class _Fluid:
         if partition in self.stopped:
             since, left = self.stopped.pop(partition)
             self.stops_ms.append(self.now - since)
-            mark = self.marks[partition] = self.drained + left + (self.now - since) * self.arrive
+            behind = left + (self.now - since) * self.arrive
+            self.deepest = max(self.deepest, behind)
+            mark = self.marks[partition] = self.drained + behind
             heapq.heappush(self.order, (mark, partition))

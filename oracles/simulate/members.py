@@ -98,6 +98,11 @@ class Members(Processes[Parts]):
         self._revoked[index] = False
         return self.group.assumptions.revoke_ms.draw(self.group.streams("revoke", index))
 
+    @property
+    def commits(self) -> bool:
+        """Does a member commit offsets before it joins again?"""
+        return not self._aside
+
     def link_changed(self, index: int) -> None:
         """A message has come or gone."""
         if self._wants[index] and self.group.free(index):

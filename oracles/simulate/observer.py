@@ -10,6 +10,7 @@ stops do not count among the pauses.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
@@ -55,6 +56,8 @@ class Observer:
     # How often the session of a process that runs expired.
     expired: int = 0
     rounds: int = 0
+    # What happens as soon as the next generation begins.
+    next_round: list[Callable[[], None]] = field(factory=list)
     # When anything last changed: who owns what, what a member believes, the group's phase.
     changed: float = 0.0
 
@@ -94,6 +97,13 @@ class Observer:
             if self.owners[p] == 1:
                 self.turns.append((now, p, True))
                 self.stopped.discard(p)
+
+    def begins(self, rounds: int) -> None:
+        """So many generations have begun."""
+        self.rounds += rounds
+        waiting, self.next_round = self.next_round, []
+        for one in waiting:
+            one()
 
     def added(self, mask: int, now: float) -> None:
         """These partitions are new, and nobody works on them yet."""

@@ -16,7 +16,13 @@ from groupcheck.oracles.simulate.streams import Streams
 from groupcheck.oracles.simulate.world import Bound, Outcome, World
 
 
-class CoordinatorSide(Protocol):
+class Serves(Protocol):
+    """The thread of a coordinator, which commits and look-ups of positions wait for, too."""
+
+    def work(self, now: float, service_ms: float) -> float: ...
+
+
+class CoordinatorSide(Serves, Protocol):
     """The part of the coordinator that members use."""
 
     # The number of each member's last message.
@@ -44,10 +50,14 @@ class MembersSide(ProcessesSide, Protocol):
     def gives_up(self, index: int, request: Any) -> None: ...
     def preparing(self, index: int) -> float: ...
 
+    @property
+    def commits(self) -> bool: ...
+
 
 class SimulatedGroup(ABC):
     """One group at its coordinator, of any family."""
 
+    coordinator: Serves
     members: ProcessesSide
 
     def __init__(self, spec: Spec, partitions: int, assumptions: Assumptions, seed: str) -> None:
@@ -57,6 +67,8 @@ class SimulatedGroup(ABC):
         self.assumptions = assumptions
         self.size: int = spec.scope.members
         self.observer = Observer(partitions)
+        # Another group at the same coordinator.
+        self.beside: SimulatedGroup | None = None
         # When the last of what is planned for it happens; before, it does not count as at rest.
         self.last_ms = 0.0
         self._core = self.world.first["core"]

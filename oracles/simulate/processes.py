@@ -42,8 +42,10 @@ class Processes(ABC, Generic[G]):
         self._polling = -1  # the member that polls at this moment
         self._again: set[int] = set()  # it starts again as soon as it has closed
         self._stops: dict[int, str] = {}  # member -> the rule by which the scenario stops it
-        # Member -> the partitions that it has got and does not work on yet, a mask for each answer.
-        self._resumes: list[dict[float, int]] = [{} for _ in range(n)]
+        # Member -> the partitions that it has got and does not work on yet, a mask for each answer
+        # by its number.
+        self._resumes: list[dict[int, int]] = [{} for _ in range(n)]
+        self._got = 0
 
     def client(self, index: int) -> Any:
         return self.group.world.values[self._first + index]
@@ -212,17 +214,31 @@ class Processes(ABC, Generic[G]):
         before, after = self.workable(old), self.workable(self.client(index))
         if lost := before & ~after:  # if it gets them again, it begins anew
             resumes = self._resumes[index]
-            self._resumes[index] = {at: mask & ~lost for at, mask in resumes.items()}
+            self._resumes[index] = {got: mask & ~lost for got, mask in resumes.items()}
         if more := after & ~before:
             group.observer.gets(index, more)
+            self._got += 1
+            self._resumes[index][self._got] = more
             at = now + group.assumptions.resume_ms.draw(group.streams("resume", index))
-            self._resumes[index][at] = self._resumes[index].get(at, 0) | more
-            group.clock.at(at, self._resume, index)
+            if self._aside:
+                group.clock.at(at, self._resume, index, self._got)
+            else:
+                asks = now + group.assumptions.network_ms.draw(group.streams("position", index))
+                group.clock.at(asks, self._looks_up, index, self._got, at)
         self.consider(index)
 
-    def _resume(self, index: int) -> None:
+    def _looks_up(self, index: int, got: int, ready_ms: float) -> None:
+        """The coordinator is asked for committed offsets; what the member has got is ready by as
+        much later as that waits there.
+        """
+        group, now = self.group, self.group.clock.now
+        service = group.assumptions.service_ms.draw(group.streams("position", index))
+        waited = group.coordinator.work(now, service) - now
+        group.clock.at(max(ready_ms + waited, now), self._resume, index, got)
+
+    def _resume(self, index: int, got: int) -> None:
         """The member is ready to work on partitions that it has got."""
-        if more := self._resumes[index].pop(self.group.clock.now, 0):
+        if more := self._resumes[index].pop(got, 0):
             self._work(index, more)
 
     def rest(self) -> bool:

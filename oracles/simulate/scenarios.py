@@ -16,7 +16,8 @@ from groupcheck.oracles.simulate.streams import Streams
 class Action:
     """At this time (ms) something happens to a member: start, close, crash, stall (it does not
     poll), outage (it neither polls nor sends heartbeats), or pause (the same, but the time in which
-    it stands still does not count as lost). Or the topic gets a partition: add_partitions.
+    it stands still does not count as lost); start_in_round: it starts as soon as the next
+    generation begins. Or the topic gets a partition: add_partitions.
     """
 
     at_ms: float
@@ -75,6 +76,13 @@ def _chosen(members: int, count: int, streams: Streams) -> list[int]:
 def _scale_out(members: int, a: Assumptions, streams: Streams) -> Course:
     running = members - _changed(members, a)
     return Course(running, tuple(Action(0, "start", i) for i in range(running, members)))
+
+
+def _late_join(members: int, a: Assumptions, streams: Streams) -> Course:
+    late = _changed(members, a, 2)
+    running = members - late - 1
+    starts = [Action(0, "start_in_round", i) for i in range(running + 1, members)]
+    return Course(running, (*starts, Action(0, "start", running)))
 
 
 def _scale_in(members: int, a: Assumptions, streams: Streams) -> Course:
@@ -144,6 +152,13 @@ SCENARIOS: Mapping[str, Scenario] = {
             "scale-out",
             "New members join a running group, which has `members` members then.",
             _scale_out,
+        ),
+        Scenario(
+            "late-join",
+            "A new member joins a running group, and others start as soon as its generation begins:"
+            " they join while the members wait for their shares.",
+            _late_join,
+            least=3,
         ),
         Scenario("scale-in", "Members close.", _scale_in),
         Scenario("crash", "Processes die without a word and do not come back.", _crash),

@@ -46,6 +46,13 @@ class Setup:
             return self.assumptions
         return changed(self.scenario, self.members, self.assumptions)
 
+    @property
+    def draws(self) -> str:
+        """What seeds the draws: groups of different sizes are different samples, whereas variants
+        of one size see the same latencies.
+        """
+        return f"{self.seed}/{self.members}/{self.partitions}"
+
     def with_(self, **changes: Any) -> Setup:
         """The same setup with some fields, or assumptions, replaced."""
         own = {k: v for k, v in changes.items() if k in attrs.fields_dict(Setup)}
@@ -114,6 +121,7 @@ class Result:
             "stopped_longest_ms": self.lag.stopped_longest_ms,
             "lag_built_records": self.lag.built_records,
             "lag_peak_records": self.lag.peak_records,
+            "lag_peak_behind_ms": self.lag.peak_behind_ms,
             "lag_recovered_ms": inf if self.lag.recovered_ms is None else self.lag.recovered_ms,
         }
 

@@ -69,6 +69,9 @@ class Measures:
         Estimate, "Records that arrived in partitions while nobody worked on them."
     ]
     lag_peak_records: Annotated[Estimate, "The most records that waited at one time."]
+    lag_peak_behind_ms: Annotated[
+        Estimate, "How long the oldest unread record of any partition had waited at most."
+    ]
     lag_recovered_ms: Annotated[Estimate, "From the begin of the scenario until no lag is left."]
 
 
@@ -105,8 +108,14 @@ class Ratio:
 class RatioAtMultiple:
     """One multiple."""
 
-    factor: Annotated[float, "The multiple."]
+    factor: Annotated[
+        float | None, "The multiple; null where `value` says the value, as for what is 0."
+    ]
+    value: Annotated[float | None, "The value itself; null where it is a multiple."]
     ratio: PairedRatio
+    came_to_rest: Annotated[
+        bool, "Whether all groups came to rest; otherwise pauses are those until the run ended."
+    ]
 
 
 @frozen(kw_only=True)
@@ -116,7 +125,8 @@ class Assumption:
     assumption: Annotated[str, "Its name."]
     value: Annotated[str, "Its value."]
     ratios: Annotated[
-        list[RatioAtMultiple], "The ratio at multiples of that value, as far as Kafka allows these."
+        list[RatioAtMultiple],
+        "The ratio at multiples of that value, or at other values, as far as Kafka allows these.",
     ]
 
 
@@ -134,6 +144,56 @@ class Sensitivity:
         str | None, "The assumption that moves the ratio most; null: none moves it."
     ]
     assumptions: Annotated[list[Assumption], "The assumptions."]
+    not_asked: Annotated[
+        dict[str, str], "Assumptions that were not asked, by name, each with the reason."
+    ]
+
+
+@frozen(kw_only=True)
+class GroupFigures:
+    """One set of figures."""
+
+    native_ms: Annotated[Interval, "The longest pause natively."]
+    asynchronous_ms: Annotated[Interval, "The same with the asynchronous coordinator."]
+    ratio_of_means: Annotated[float | None, "The ratio of the two means; null: there is none."]
+    ratio: Annotated[
+        Interval | None,
+        "The ratio of the geometric means, with its t interval: Welch's for the article's runs,"
+        " that of paired runs for ours.",
+    ]
+
+
+Kind = Literal["setting", "scenario", "measured", "assumed", "fitted", "given"]
+
+
+@frozen(kw_only=True)
+class FittedInput:
+    """One input."""
+
+    name: Annotated[str, "The assumption."]
+    value: Annotated[str, "Its value."]
+    kind: Annotated[Kind, "Where that value comes from."]
+    source: Annotated[str, "The figure that it was fitted to, or what it comes from."]
+
+
+@frozen(kw_only=True)
+class Article:
+    """The figures that a large video company measured in a group of this size, beside ours, if
+    `classic` and `async_server` are compared in it (`scale-out`, 1,600 or 3,000 members and
+    partitions); otherwise null.
+    """
+
+    article: Annotated[GroupFigures, "Of its eight runs of each."]
+    overlaps: Annotated[
+        dict[str, list[Literal["native", "asynchronous", "ratio"]]],
+        "`ours` and `of_that_time` -> the figures whose interval meets that of the article.",
+    ]
+    ours: Annotated[GroupFigures, "With the assumptions of this document."]
+    of_that_time: Annotated[
+        GroupFigures | None,
+        "With `inputs` in place of their defaults; null where an assumption was given.",
+    ]
+    inputs: Annotated[list[FittedInput], "The inputs of `of_that_time` that are not the defaults."]
 
 
 @frozen(kw_only=True)
@@ -161,8 +221,15 @@ class SimulateDocument:
         "Every assumption by its name: numbers, and distributions as text such as"
         " `lognormal:MEDIAN,SIGMA`. See `groupcheck list assumptions`.",
     ]
+    kinds: Annotated[
+        dict[str, Kind],
+        "Where each assumption comes from: a default of Kafka (`setting`), what happens"
+        " (`scenario`), `measured` on real brokers, `assumed` before any figure was known, or"
+        " `given`.",
+    ]
     variants: Annotated[list[Variant], "The variants, in the order in which they were given."]
     ratios: Annotated[
         list[Ratio], "How many times the figure of another variant the first one's is."
     ]
     sensitivity: Sensitivity | None
+    article: Article | None

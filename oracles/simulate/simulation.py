@@ -77,6 +77,8 @@ def _simulated(
         group.clock.tells = lambda: report(min(group.clock.now / end, 1.0))
     group.clock.run(setup.seconds * 1000)
     result = _result(setup, group)
+    if group.beside is not None:
+        vars(group.beside).clear()
     vars(group).clear()  # its parts name each other, so nothing else would free them soon
     return result
 
@@ -87,7 +89,7 @@ def begun(setup: Setup, watch: Watch | None = None, deadline: float = math.inf) 
     """
     spec, variant = admitted(setup), registry.load(setup.variant)
     course = _course(setup)
-    calm, seed = _calm(setup.assumptions), f"{setup.seed}"
+    calm, seed = _calm(setup.assumptions), setup.draws
     group: AnyGroup
     if isinstance(spec.scope, ConsumerScope):
         group = ConsumerGroup(spec, calm, seed, watch)
@@ -99,13 +101,30 @@ def begun(setup: Setup, watch: Watch | None = None, deadline: float = math.inf) 
         group.clock.at(action.at_ms, _act, group, action)
     group.last_ms = _last_ms(course)
     Background(group, setup.background).begin()
+    if setup.assumptions.other_group_members:
+        _shares(group, begun(_other(setup), None, deadline))
     return group
+
+
+def _other(setup: Setup) -> Setup:
+    """The other group at the same coordinator: its draws are its own."""
+    size = int(setup.assumptions.other_group_members)
+    other = setup.with_(members=size, partitions=size, course=None, other_group_members=0)
+    return evolve(other, seed=-1 - setup.seed, background=())
+
+
+def _shares(group: AnyGroup, other: AnyGroup) -> None:
+    """The other group has the same clock, and its coordinator is the same thread."""
+    group.clock.takes(other.clock)
+    other.clock = group.clock
+    other.coordinator.line = group.coordinator.line
+    group.beside = other
 
 
 def _course(setup: Setup) -> Course:
     if setup.course is not None:
         return setup.course
-    streams = Streams(f"{setup.seed}")
+    streams = Streams(setup.draws)
     return scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
 
 
@@ -198,6 +217,7 @@ def _calm(a: Assumptions) -> Assumptions:
         a,
         network_ms=at_once,
         service_ms=at_once,
+        join_ms_per_member=0,
         answer_ms=0,
         append_ms=at_once,
         assign_ms_per_partition=0,
@@ -255,8 +275,15 @@ def _act(group: AnyGroup, action: Action) -> None:
         group.observer.added(group.world["cluster", 0] & ~before, group.clock.now)
     elif action.what == "start":
         group.members.start(action.member)
+    elif action.what == "start_in_round":
+        group.observer.next_round.append(lambda: _starts(group, action.member))
     else:
         group.members.stop(action.member, action.what)
+
+
+def _starts(group: AnyGroup, member: int) -> None:
+    """A process starts, once the step at hand is over."""
+    group.clock.at(group.clock.now, group.members.start, member)
 
 
 def _rests(group: AnyGroup) -> bool:

@@ -6,9 +6,19 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from attrs import define
+
 from groupcheck.oracles.simulate.parts import SimulatedGroup
 
 G = TypeVar("G", bound=SimulatedGroup)
+
+
+@define(eq=False)
+class Line:
+    """What waits for one thread, of one group or of several."""
+
+    # When the thread is done with all that has arrived.
+    idle_at: float = 0.0
 
 
 class Thread(Generic[G]):
@@ -16,7 +26,7 @@ class Thread(Generic[G]):
 
     def __init__(self, group: G) -> None:
         self.group = group
-        self.idle_at = 0.0  # when the thread is done with all that has arrived
+        self.line = Line()
         self._longer = 0.0  # by how much it is busy with the step at hand
         self._others_until = 0.0
 
@@ -24,8 +34,13 @@ class Thread(Generic[G]):
         """The thread works on something that arrives now. Returns when it is done."""
         if self.group.assumptions.other_requests_per_s:
             self._serve_others(now)
-        self.idle_at = max(self.idle_at, now) + service_ms
-        return self.idle_at
+        line = self.line
+        line.idle_at = max(line.idle_at, now) + service_ms
+        return line.idle_at
+
+    def busy_until(self, done: float) -> None:
+        """The thread is busy with the step at hand until then."""
+        self.line.idle_at = max(self.line.idle_at, done)
 
     def plans(self) -> None:
         """The coordinator itself makes a plan in the step at hand."""
@@ -37,9 +52,10 @@ class Thread(Generic[G]):
         a, rng = self.group.assumptions, self.group.streams("others")
         gap_ms = 1000 / a.other_requests_per_s
         while self._others_until <= now:
-            self.idle_at = max(self.idle_at, self._others_until) + a.service_ms.draw(rng)
+            arrives = max(self.line.idle_at, self._others_until)
+            self.line.idle_at = arrives + a.service_ms.draw(rng)
             self._others_until += rng.expovariate(1 / gap_ms)
 
     def rested(self) -> None:
         """Nothing has come for long, and it is 0 o'clock."""
-        self.idle_at = self._others_until = 0.0
+        self.line.idle_at = self._others_until = 0.0

@@ -11,11 +11,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groupcheck.oracles.simulate.article import OF_THAT_TIME, Beside, overlaps
+from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.compare import Comparison
 from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.kinds import kinds
 from groupcheck.oracles.simulate.scenarios import SCENARIOS
-from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Sensitivity
+from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Moved, Sensitivity
 from groupcheck.traces.phrases import plural
 
 
@@ -71,6 +74,7 @@ MEASURES: tuple[tuple[str, str, Callable[[float], Unit]], ...] = (
     ("stopped_partitions", "partitions stopped", count),
     ("stopped_longest_ms", "longest stop of a partition", duration),
     ("lag_built_records", "records that piled up", count),
+    ("lag_peak_behind_ms", "most that a partition is behind", duration),
     ("lag_recovered_ms", "until no lag is left", duration),
     ("requests", "requests sent", count),
     ("join_answer_bytes", "answers to JoinGroup", size),
@@ -87,7 +91,9 @@ MEASURED = {name: (words, unit_of) for name, words, unit_of in (*MEASURES, *ALSO
 """Every measure: in words, and how its figures are written."""
 
 
-def view(comparison: Comparison, moved: Sensitivity | None = None) -> RenderableType:
+def view(
+    comparison: Comparison, moved: Sensitivity | None = None, beside: Beside | None = None
+) -> RenderableType:
     """The whole answer."""
     setup = comparison.rows[0].setup
     title = (
@@ -105,6 +111,8 @@ def view(comparison: Comparison, moved: Sensitivity | None = None) -> Renderable
     ]
     if moved is not None:
         parts += [Text(""), _moves(moved, comparison)]
+    if beside is not None:
+        parts += [Text(""), *_beside(beside)]
     parts += [Text(""), Text("Assumptions (--set NAME=VALUE changes one):"), _assumed(comparison)]
     return Group(*parts)
 
@@ -181,7 +189,8 @@ def times(ratio: float) -> str:
 
 
 def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
-    factors = sorted({factor for one in moved.moved for factor, _ in one.ratios})
+    multiples = [one for one in moved.moved if not one.is_value]
+    factors = sorted({factor for one in multiples for factor, _ in one.ratios})
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("assumption", overflow="fold")
     table.add_column("value", overflow="fold")
@@ -189,16 +198,13 @@ def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
         table.add_column(f"x {factor:g}", justify="right", overflow="fold")
     base = moved.base.mean if moved.base is not None else math.nan
     still = []
-    ordered = sorted(moved.moved, key=lambda one: -one.spread(base)) if moved.base else moved.moved
+    ordered = sorted(multiples, key=lambda one: -one.spread(base)) if moved.base else multiples
     for one in ordered:
         known = dict(one.ratios)
         if moved.base is not None and one.spread(base) <= 1 + DIFFERENT:
             still.append(one.assumption)
             continue
-        cells = [
-            times(ratio.mean) if (ratio := known.get(factor)) is not None else "-"
-            for factor in factors
-        ]
+        cells = [_moved_to(one, factor, known.get(factor)) for factor in factors]
         table.add_row(one.assumption, one.value, *cells)
     most = moved.deciding
     runs = plural(moved.replications, "run")
@@ -213,7 +219,78 @@ def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
         words += f" What decides it most is {most.assumption} ({most.value})."
     words += " One assumption at a time, made smaller or larger, gives:"
     rest = f"It moves by less than {DIFFERENT:.0%} with: {', '.join(still)}." if still else ""
-    return Group(Text(words), table, Text(rest))
+    return Group(Text(words), table, Text(rest), *_others(moved))
+
+
+def _moved_to(one: Moved, at: float, ratio: Interval | None) -> str:
+    found = "-" if ratio is None else times(ratio.mean)
+    return f"{found}*" if at in one.unsettled else found
+
+
+def _others(moved: Sensitivity) -> Iterator[RenderableType]:
+    """Assumptions at other values than multiples, and those that were not asked."""
+    if others := [one for one in moved.moved if one.is_value]:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for head in ("assumption", "value", "at other values"):
+            table.add_column(head, overflow="fold")
+        for one in others:
+            cells = (f"{_moved_to(one, at, ratio)} at {at:g}" for at, ratio in one.ratios)
+            table.add_row(one.assumption, one.value, ", ".join(cells))
+        yield table
+    if any(one.unsettled for one in moved.moved):
+        yield Text("* Some group did not come to rest before its run ended.")
+    by_reason: dict[str, list[str]] = {}
+    for name, why in moved.not_asked.items():
+        by_reason.setdefault(why, []).append(name)
+    told = "; ".join(f"{', '.join(names)} ({why})" for why, names in by_reason.items())
+    yield Text(f"Not asked: {told or 'none'}.")
+
+
+def _beside(beside: Beside) -> list[RenderableType]:
+    """The article's figures and ours, in ms."""
+    columns = [("article, 8 runs", beside.article), ("as above", beside.ours)]
+    if beside.of_that_time is not None:
+        columns.append(("a coordinator of that time", beside.of_that_time))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("", overflow="fold")
+    for name, _ in columns:
+        table.add_column(name, justify="right", overflow="fold")
+    every = [figures for _, figures in columns]
+    table.add_row("longest pause, native", *(_with_ends(one.native) for one in every))
+    table.add_row("  asynchronous", *(_with_ends(one.asynchronous) for one in every))
+    table.add_row("ratio of these means", *(times(one.ratio_of_means) for one in every))
+    ratios = ("-" if one.ratio is None else _with_ends(one.ratio) for one in every)
+    table.add_row("  of geometric means", *ratios)
+    told: list[RenderableType] = [
+        Text("Beside the article's group of this size (ms; 95 % t intervals):"),
+        table,
+    ]
+    for name, figures in columns[1:]:
+        met = listed_words(overlaps(beside.article, figures))
+        told.append(Text(f"Intervals that meet the article's, {name}: {met}."))
+    if beside.of_that_time is not None:
+        told.append(Text("A coordinator of that time has these inputs in place of the defaults:"))
+        told += [
+            Padding(Text(f"{one.name}={one.value}  {one.kind}: {one.source}"), (0, 0, 0, 2))
+            for one in OF_THAT_TIME
+        ]
+    given = kinds(Assumptions())
+    for kind in ("measured", "assumed"):
+        names = [name for name, of in given.items() if of == kind]
+        told.append(Text(f"{kind.capitalize()} are {', '.join(names)}."))
+    told.append(Text("All others are defaults of Kafka, or say what happens."))
+    return told
+
+
+def listed_words(words: Sequence[str]) -> str:
+    """Words in a sentence."""
+    return _listed(words) if len(words) > 1 else "".join(words) or "none"
+
+
+def _with_ends(found: Interval) -> str:
+    if found.low is None or found.high is None:
+        return times(found.mean)
+    return f"{times(found.mean)} ({times(found.low)}-{times(found.high)})"
 
 
 def _assumed(comparison: Comparison) -> RenderableType:

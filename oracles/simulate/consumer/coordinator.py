@@ -90,7 +90,7 @@ class ConsumerCoordinator(Thread[ConsumerParts]):
     def _writes(self, done: float, wrote: bool) -> float:
         """The thread is done with a step, which has perhaps written records. Returns when."""
         done, self._longer = done + self._longer, 0.0
-        self.idle_at = max(self.idle_at, done)
+        self.busy_until(done)
         if wrote:
             group = self.group
             append = group.assumptions.append_ms.draw(group.streams("append"))

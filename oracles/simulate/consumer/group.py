@@ -130,7 +130,7 @@ class ConsumerGroup(ConsumerParts):
         self._fire(self._gives_ghosts, 0, world.outcomes(self._gives_ghosts, 0)[0], before)
         self.coordinator.gives_ghosts(ghosts, [shares[key] for key in keys[self.size :] if key])
         self._fire(self._ends, 0, world.outcomes(self._ends, 0)[0], before)
-        self.observer.rounds += 1
+        self.observer.begins(1)
         self.coordinator.plans()
 
     def _shows(self, shares: Any) -> None:

@@ -162,9 +162,22 @@ class ConsumerMembers(Processes[ConsumerParts]):
         group.take(bound, index, group.world.outcomes(bound, index)[0], now)
         taking = self.client(index).taking
         if taking is not None and not taking.assigns:
-            commit = group.assumptions.revoke_ms.draw(group.streams("revoke", index))
-            self._committed_at[index] = now + commit
-            group.clock.at(now + commit, self.consider, index)
+            a = group.assumptions
+            ready = now + a.revoke_ms.draw(group.streams("revoke", index))
+            arrives = now + a.network_ms.draw(group.streams("commit", index))
+            self._committed_at[index] = NEVER
+            group.clock.at(arrives, self._commits, index, self._lives[index], ready)
+
+    def _commits(self, index: int, life: int, ready_ms: float) -> None:
+        """The offsets of what a member gives up arrive at the coordinator. They are committed at
+        `ready_ms`, and by as much later as they wait there.
+        """
+        group, now = self.group, self.group.clock.now
+        service = group.assumptions.service_ms.draw(group.streams("commit", index))
+        ready = max(ready_ms + group.coordinator.work(now, service) - now, now)
+        if life == self._lives[index]:
+            self._committed_at[index] = ready
+            group.clock.at(ready, self.consider, index)
 
     # -- heartbeats
 

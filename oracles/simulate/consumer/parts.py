@@ -9,11 +9,11 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.consumer.memory import Seat
 from groupcheck.model.protocol.consumer.messages import Link
 from groupcheck.oracles.simulate.assumptions import Assumptions
-from groupcheck.oracles.simulate.parts import ProcessesSide, SimulatedGroup
+from groupcheck.oracles.simulate.parts import ProcessesSide, Serves, SimulatedGroup
 from groupcheck.oracles.simulate.world import Bound, Outcome
 
 
-class CoordinatorSide(Protocol):
+class CoordinatorSide(Serves, Protocol):
     """The part of the coordinator that members use."""
 
     # The number of each member's last message: what is on its way for an earlier one is void.

@@ -179,7 +179,7 @@ def conclusion(found: Answered) -> str:
 
 def _gained(found: Answered, measure: str, cost: str) -> str:
     """The step of the axis at which a measure falls by the largest factor, and what it costs there;
-    empty where it falls nowhere.
+    empty where it falls nowhere. What may be 0 already, by its interval, is not known to fall.
     """
     xs = [found.curve.points[k].x for k in found.places(measure)]
     (_, unit_of), (cost_words, cost_unit) = MEASURED[measure], MEASURED[cost]
@@ -187,7 +187,7 @@ def _gained(found: Answered, measure: str, cost: str) -> str:
     falls = [
         (before / after if after else math.inf, k)
         for k, (before, after) in enumerate(itertools.pairwise(means))
-        if before > after
+        if before > after and found.interval(found.places(measure)[k], measure).low != 0
     ]
     if not falls:
         return ""

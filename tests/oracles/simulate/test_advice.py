@@ -93,7 +93,7 @@ def test_if_processes_die_for_good_a_short_session_wins() -> None:
 def test_if_members_must_not_pause_in_deploys_they_are_static_with_a_session_above_a_restart() -> (
     None
 ):
-    found = advice(by="paused", week=only(deploys=OFTEN))
+    found = advice(by="paused", week=only(deploys=OFTEN), replications=4)
     mine = found.recommended.alternative
     assert mine.variant in STATIC or mine.variant == "cooperative"
     assert cost(found, "classic", 45_000) > 0 == cost(found, "static_membership", 45_000)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from groupcheck.oracles.simulate.assumptions import Assumptions
-from groupcheck.oracles.simulate.lag import lag
+from groupcheck.oracles.simulate.lag import course, lag
 
 # 80 records arrive in a second, and 100 are processed at most: 20 are left to catch up.
 FOUR_TIMES = Assumptions(records_per_s=80, capacity_per_s=100)
@@ -54,3 +55,33 @@ def test_what_never_goes_on_never_recovers() -> None:
 def test_without_a_stop_there_is_no_lag() -> None:
     found = lag([], 3, 1_000, FOUR_TIMES)
     assert (found.recovered_ms, found.peak_records, found.stopped_partitions) == (0.0, 0.0, 0)
+
+
+BEHIND = attrs.evolve(FOUR_TIMES, backlog_s=100)
+
+
+def test_a_group_that_begins_with_a_backlog_falls_behind_by_what_it_stops() -> None:
+    """In 10 s that a partition works it gets 2.5 s nearer: 20 of 80 records. Another one never
+    stops.
+    """
+    found = lag([(10_000, 0, False), (30_000, 0, True)], 2, 40_000, BEHIND)
+    assert found.peak_behind_ms == pytest.approx(97_500 + 20_000)
+    assert found.peak_records == pytest.approx(80 * (117.5 + 92.5))
+    assert found.recovered_ms == pytest.approx(30_000 + 4 * 117_500)
+
+
+def test_lag_as_time_is_that_of_the_oldest_record() -> None:
+    assert lag([(0, 0, False), (7_000, 0, True)], 1, 8_000, FOUR_TIMES).peak_behind_ms == 7_000
+    assert lag([], 1, 1_000, FOUR_TIMES).peak_behind_ms == 0
+    assert lag([], 1, 1_000, BEHIND).peak_behind_ms == 100_000
+
+
+def test_the_course_of_the_lag_is_told_on_average_and_for_the_worst_partition() -> None:
+    turns = [(10_000.0, 0, False), (30_000.0, 0, True)]
+    told = course(turns, 2, [0, 10_000, 30_000, 70_000], BEHIND)
+    assert told == [
+        pytest.approx((100_000, 100_000)),
+        pytest.approx((97_500, 97_500)),
+        pytest.approx(((92_500 + 117_500) / 2, 117_500)),
+        pytest.approx(((82_500 + 107_500) / 2, 107_500)),
+    ]

@@ -42,8 +42,8 @@ class Runs:
 @pytest.fixture
 def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two assumptions vary, and two alternatives are compared: more are kept in the same way."""
-    varied = sensitivity._varied
-    monkeypatch.setattr(sensitivity, "_varied", lambda a: islice(varied(a), 2))
+    asked = sensitivity._asked
+    monkeypatch.setattr(sensitivity, "_asked", lambda *given: islice(asked(*given), 4))
     two = [DEFAULTS, Alternative("cooperative")]
     monkeypatch.setattr(advice, "alternatives", lambda _: (two, ()))
 

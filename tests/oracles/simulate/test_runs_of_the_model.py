@@ -117,7 +117,7 @@ def test_the_model_can_do_without_the_plan_of_a_leader_that_died_as_it_waited() 
     def dies(group: Group) -> None:
         group.clock.at(4_000, group.members.stop, 0, "crash")
 
-    setup = Setup(variant="connect", scenario="cold-start", members=3, partitions=3, seed=2)
+    setup = Setup(variant="connect", scenario="cold-start", members=3, partitions=3, seed=3)
     seen = followed(attrs.evolve(setup, assumptions=with_settings(SHORT)), dies)
     assert seen["make_plan:unheard"] == 1
 
