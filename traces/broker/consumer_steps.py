@@ -197,8 +197,9 @@ class ConsumerSteps:
             target=target,
             subscribed=(1 << len(self._named)) - 1,
         )
+        # It says nothing, or that it has given up what it should, and perhaps what it will have to.
         for release in dict.fromkeys(RELEASES.values()):
-            for owned in (None, 0):
+            for owned in (None, before.assigned, 0):
                 yield reconciled(seat, owned, held, False, release)
 
     def _names(self, mask: int) -> str:

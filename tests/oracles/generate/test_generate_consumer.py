@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.generate.clock import FIRST_TIME, Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, Written, generate
@@ -215,3 +216,23 @@ def test_members_tell_what_they_owned_and_when(dialect: str, seed: int) -> None:
         slow = any(p == process and w == "poll_timeout" for _, p, w in run.members.troubles)
         found = causes(log.statements(enumerate(lines, 1)))
         assert ("poll_timeout" in found) == slow
+
+
+@pytest.mark.parametrize("seed", nightly)
+def test_all_logs_together_name_who_did_not_poll_and_who_stood_still(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The coordinator is not blamed, and nobody is who did nothing."""
+    order = Order(1, 1000, 1, ("requests-consumer",), seed, runs=1, clients=True)
+    generate(tmp_path, order)
+    cli.run(["replay", "--json", str(tmp_path / "logs")])
+    (first, *_) = json.loads(capsys.readouterr().out)["groups"]
+    assert first["verdict"] == "holds"
+    real: dict[str, set[str]] = defaultdict(set)
+    for trouble in truth(tmp_path, "troubles")["group-00000"]:
+        real[trouble["what"]].add(trouble["client"])
+    told = {cause["kind"]: {*cause["who"]} for cause in first["causes"]}
+    assert told.get("poll_timeout", set()) == real["poll_timeout"]
+    assert told.get("client_stall", set()) <= real["frozen"]
+    allowed = {"client_stall", "rebalance_storm", "session_expired_broker", "kip848_fenced"}
+    assert told.keys() <= {"poll_timeout", "missing_close", "kip848_held_back", *allowed}
