@@ -13,6 +13,7 @@ from groupcheck.model.protocol.variant import Variant
 SHOWS: tuple[Fields, ...] = (
     {"members": 1},
     {"members": 2},
+    {"members": 1, "records": 2},
     {"members": 1, "faults": {"fail_over": 1}},
     {"members": 1, "faults": {"lose_response": 1}},
     {"members": 1, "any_faults": 1},

@@ -13,7 +13,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -52,9 +52,10 @@ class Program:
     versions: tuple[str, ...] = VERSIONS
 
     @property
-    def shims(self) -> Mapping[str, Path]:
-        """Sources of which each release needs one folder beside `src`: the first release of a
-        folder, which is its name, and the folder. The newest comes first.
+    def shims(self) -> dict[str, Path]:
+        """Sources that differ between releases, beside `src`: the first release of a folder, which
+        is its name, and the folder. The newest comes first. A release has each file from the newest
+        folder that is not too new for it, so a folder holds only what changed.
         """
         folders = sorted((self.sources / "shims").glob("[0-9]*"), key=lambda p: number(p.name))
         return {folder.name: folder for folder in reversed(folders)}
@@ -62,10 +63,9 @@ class Program:
     def sources_for(self, version: str, place: Path) -> None:
         """Copies the sources that this version is compiled with."""
         shutil.copytree(self.sources, place, dirs_exist_ok=True)
-        for first, folder in self.shims.items():
+        for first, folder in reversed(self.shims.items()):
             if number(first) <= number(version):
                 shutil.copytree(folder, place / "src", dirs_exist_ok=True)
-                return
 
 
 DRIVER = Program(

@@ -7,6 +7,7 @@ from enum import IntEnum
 from attrs import frozen
 
 from groupcheck.model.engine import evolve
+from groupcheck.model.protocol.masks import numbers
 
 
 class Delivery(IntEnum):
@@ -53,6 +54,10 @@ class Partition:
     stored_start: int = 0
     # Which leader it has.
     term: int = 0
+    # The leader has read the state of records with others between them of which the persister knew
+    # nothing: the first of these that was not acquired since, and the last record that it read. The
+    # start offset does not pass the first one (GapWindow). None: there are none, or all are past.
+    gap: tuple[int, int] | None = None
 
     def with_record(self, number: int, record: Record) -> Partition:
         """With another record in the place of one."""
@@ -62,9 +67,39 @@ class Partition:
     def advanced(self) -> Partition:
         """The start offset goes on behind what is finished (maybeUpdateCachedStateAndOffsets)."""
         start = self.start
-        while start < len(self.records) and _finished(self.records[start]):
+        last = len(self.records) if self.gap is None else self.gap[0]
+        while start < last and _finished(self.records[start]):
             start += 1
         return evolve(self, start=start)
+
+    def acquired(self, number: int) -> Partition:
+        """Once this record is acquired, the gap begins behind it, or it is past
+        (maybeUpdatePersisterGapWindowStartOffset).
+        """
+        if self.gap is None:
+            return self
+        _, end = self.gap
+        return evolve(self, gap=(number + 1, end) if number < end else None)
+
+    def read(self) -> Partition:
+        """The partition as the next leader knows it, from what the persister has."""
+        records = tuple(
+            evolve(still(r), state=r.stored, count=r.stored_count) for r in self.records
+        )
+        there = [n for n in range(self.stored_start, len(records)) if records[n].count]
+        missing = [n for n in range(self.stored_start, max(there, default=0)) if n not in there]
+        return evolve(
+            self,
+            records=records,
+            start=self.stored_start,
+            term=self.term + 1,
+            gap=(missing[0], there[-1]) if missing else None,
+        ).advanced()
+
+
+def still(record: Record) -> Record:
+    """A record that is not being written any more."""
+    return evolve(record, moving=False, expired=False, start=0)
 
 
 def _finished(record: Record) -> bool:
@@ -79,8 +114,17 @@ class Holder:
     acquired: int = 0
     moving: int = 0
     accepts: int = 0
+    # Writes of several records each, which end together: what the end of its session has released,
+    # or what it has accepted in one request.
+    together: tuple[int, ...] = ()
     # The leader that knows this. Another one knows nothing of the member.
     term: int = 0
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The records of each write that it waits for."""
+        alone = self.moving & ~sum(self.together)
+        return (*(1 << number for number in numbers(alone)), *self.together)
 
     @property
     def has(self) -> int:

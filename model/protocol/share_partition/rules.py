@@ -1,7 +1,8 @@
 """What happens to the records of a share partition (kafka.server.share.SharePartition).
 
-Each record is acquired and acknowledged by itself; batches, renewal of the lock, the limit of
-records in flight, the log start offset, transactions and the dead-letter queue are left out.
+Each record is acquired by itself, and acknowledged by itself or with all others that its member
+has. Batches of records that have one state and one lock, renewal of the lock, the limit of records
+in flight, the log start offset, transactions and the dead-letter queue are left out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from groupcheck.model.protocol.share_partition.partition import (
     Reader,
     Record,
     known,
+    still,
 )
 from groupcheck.model.protocol.share_partition.scope import AS_KAFKA, SharePartitionScope
 
@@ -31,11 +33,6 @@ def available(record: Record, scope: SharePartitionScope) -> Record:
 
 def _stored(record: Record) -> Record:
     return evolve(record, stored=record.state, stored_count=record.count)
-
-
-def _still(record: Record) -> Record:
-    """A record that is not being written any more."""
-    return evolve(record, moving=False, expired=False, start=0)
 
 
 @rule("delivered", "lost")
@@ -57,11 +54,11 @@ def acquire_records(
         given = min(record.given + 1, scope.max_delivery + 1)
         taken = evolve(record, state=Delivery.ACQUIRED, count=record.count + 1, given=given)
         owner = evolve(holder, acquired=holder.acquired | bit)
-        seen = part.with_record(number, evolve(taken, seen=True))
+        seen = part.with_record(number, evolve(taken, seen=True)).acquired(number)
         yield "delivered", seen, owner, evolve(reader, has=reader.has | bit), budget
         if budget.allows("lose_response"):
             left = budget.spend("lose_response")
-            yield "lost", part.with_record(number, taken), owner, reader, left
+            yield "lost", part.with_record(number, taken).acquired(number), owner, reader, left
 
 
 @rule("accept", "release", "reject", "refused", "passed", when=lambda reader: reader.has != 0)
@@ -92,6 +89,37 @@ def acknowledge_record(
         yield "reject", part.with_record(number, rejected), moved, after
 
 
+@rule("accepted", "refused", when=lambda reader: bool(reader.has & (reader.has - 1)))
+def acknowledge_batches(
+    part: Partition, holder: Holder, reader: Reader
+) -> Iterator[tuple[str, Partition, Holder, Reader]]:
+    """A member accepts all records that it has in one request, which is written at once. If it has
+    not acquired one of them, or no longer, all are refused. (Records that the start offset has
+    passed are acknowledged one by one here.)
+    """
+    holder = known(holder, part)
+    several = numbers(reader.has)
+    if several[0] < part.start:
+        return
+    after = evolve(reader, has=0)
+    records = [part.records[number] for number in several]
+    acquired = all(r.state == Delivery.ACQUIRED and not r.moving for r in records)
+    if not acquired or reader.has & ~holder.acquired:
+        yield "refused", part, holder, after
+        return
+    for number, record in zip(several, records):
+        accepted = evolve(record, state=Delivery.ACKNOWLEDGED, moving=True, start=part.start)
+        part = part.with_record(number, accepted)
+    moved = evolve(
+        holder,
+        acquired=holder.acquired & ~reader.has,
+        moving=holder.moving | reader.has,
+        accepts=holder.accepts | reader.has,
+        together=tuple(sorted((*holder.together, reader.has))),
+    )
+    yield "accepted", part, moved, after
+
+
 @rule("stored", "failed", "unanswered", when=lambda holder: holder.moving != 0)
 def write_ends(
     part: Partition,
@@ -100,32 +128,51 @@ def write_ends(
     budget: Budget,
     scope: SharePartitionScope,
 ) -> Iterator[tuple[str, Partition, Holder, Reader, Budget]]:
-    """The write of a record's state ends. If it fails, the record is acquired as before, or, if the
-    lock has run out meanwhile, available or archived (completeStateTransition).
+    """The write of the state of records ends: of one, or of all that a session's end has released,
+    or that a request has accepted.
     """
     if holder.term != part.term:
         return
-    for number in numbers(holder.moving):
-        bit, record = 1 << number, part.records[number]
-        done = evolve(holder, moving=holder.moving & ~bit, accepts=holder.accepts & ~bit)
-        well = part.with_record(number, _stored(_still(record)))
-        start = max(part.stored_start, record.start)
-        well = evolve(well, stored_start=start).advanced()
-        told = evolve(reader, accepted=reader.accepted | holder.accepts & bit)
-        yield "stored", well, done, told, budget
+    for write in holder.writes:
+        left = tuple(several for several in holder.together if several != write)
+        moving, accepts = holder.moving & ~write, holder.accepts & ~write
+        done = evolve(holder, moving=moving, accepts=accepts, together=left)
+        told = evolve(reader, accepted=reader.accepted | holder.accepts & write)
+        yield "stored", _with_stored(part, write), done, told, budget
         for label, fault in (("failed", "persister_failure"), ("unanswered", "persister_timeout")):
             if budget.allows(fault):
-                kept = _stored(record) if label == "unanswered" else record
-                undone = _still(kept)
-                owner = done
-                if record.expired:
-                    undone = available(undone, scope)
-                else:
-                    undone = evolve(undone, state=Delivery.ACQUIRED)
-                    owner = evolve(done, acquired=done.acquired | bit)
-                there = start if label == "unanswered" else part.stored_start
-                back = evolve(part.with_record(number, undone), stored_start=there)
+                there = label == "unanswered"
+                back, owner = _undone(part, done, write, scope, there=there)
                 yield label, back, owner, reader, budget.spend(fault)
+
+
+def _with_stored(part: Partition, write: int) -> Partition:
+    """A write is stored, and the leader knows that."""
+    start = part.stored_start
+    for number in numbers(write):
+        record = part.records[number]
+        start = max(start, record.start)
+        part = part.with_record(number, _stored(still(record)))
+    return evolve(part, stored_start=start).advanced()
+
+
+def _undone(
+    part: Partition, holder: Holder, write: int, scope: SharePartitionScope, *, there: bool
+) -> tuple[Partition, Holder]:
+    """A write has failed for the leader: its records are acquired as before, or, if the lock has
+    run out meanwhile, available or archived (completeStateTransition). `there`: it is stored.
+    """
+    for number in numbers(write):
+        record = part.records[number]
+        start = max(part.stored_start, record.start) if there else part.stored_start
+        undone = still(_stored(record) if there else record)
+        if record.expired:
+            undone = available(undone, scope)
+        else:
+            undone = evolve(undone, state=Delivery.ACQUIRED)
+            holder = evolve(holder, acquired=holder.acquired | 1 << number)
+        part = evolve(part.with_record(number, undone), stored_start=start)
+    return part, holder
 
 
 @rule("released", "unwritten", "in_a_write", when=lambda holder: holder.has != 0)
@@ -157,32 +204,33 @@ def session_ends(
     part: Partition, holder: Holder, budget: Budget, scope: SharePartitionScope
 ) -> Iterator[tuple[Partition, Holder, Budget]]:
     """The share session of a member ends: all that it has acquired is released, as if it had said
-    so (releaseAcquiredRecords).
+    so, in one write (releaseAcquiredRecords).
     """
     if holder.term != part.term or not holder.acquired:
         return
     for number in numbers(holder.acquired):
         free = evolve(available(part.records[number], scope), moving=True, start=part.start)
         part = part.with_record(number, free)
-    moving = holder.moving | holder.acquired
-    yield part, evolve(holder, acquired=0, moving=moving), budget.spend("session_end")
+    freed = holder.acquired
+    several = (freed,) if freed & (freed - 1) else ()
+    released = evolve(
+        holder,
+        acquired=0,
+        moving=holder.moving | freed,
+        together=tuple(sorted((*holder.together, *several))),
+    )
+    yield part, released, budget.spend("session_end")
 
 
 @rule("unwritten", "written", when=lambda budget: budget.allows("fail_over"))
 def leader_changes(part: Partition, budget: Budget) -> Iterator[tuple[str, Partition, Budget]]:
     """Another leader reads what the persister has. What was being written is there or is not."""
     left = budget.spend("fail_over")
-    yield "unwritten", _read(part), left
+    yield "unwritten", part.read(), left
     if any(record.moving for record in part.records):
         written = tuple(_stored(r) if r.moving else r for r in part.records)
         start = max(part.stored_start, *(r.start for r in part.records if r.moving))
-        yield "written", _read(evolve(part, records=written, stored_start=start)), left
-
-
-def _read(part: Partition) -> Partition:
-    """The partition as the next leader knows it."""
-    records = tuple(evolve(_still(r), state=r.stored, count=r.stored_count) for r in part.records)
-    return evolve(part, records=records, start=part.stored_start, term=part.term + 1).advanced()
+        yield "written", evolve(part, records=written, stored_start=start).read(), left
 
 
 @end
@@ -194,6 +242,7 @@ def all_finished(part: Partition) -> bool:
 RULES = (
     acquire_records,
     acknowledge_record,
+    acknowledge_batches,
     write_ends,
     lock_runs_out,
     session_ends,

@@ -21,6 +21,8 @@ WORDS: Mapping[str, str] = {
     "acknowledge_record:reject": "{m} rejects a record",
     "acknowledge_record:refused": "{m} acknowledges a record that it has not, and is refused",
     "acknowledge_record:passed": "{m} accepts a finished record, and is told that all is well",
+    "acknowledge_batches:accepted": "{m} accepts all records that it has",
+    "acknowledge_batches:refused": "{m} accepts more than is its own, and none of it counts",
     "write_ends:stored": "the leader has written what {m} acknowledged",
     "write_ends:failed": "the leader cannot write what {m} acknowledged",
     "write_ends:unanswered": "the leader does not hear that what {m} acknowledged is written",
@@ -36,6 +38,7 @@ WORDS: Mapping[str, str] = {
 REQUESTS = {
     "acquire_records": "ShareFetch",
     "acknowledge_record": "ShareAcknowledge",
+    "acknowledge_batches": "ShareAcknowledge",
 }
 KINDS: Mapping[str, Any] = {
     "lock_runs_out": "timer",

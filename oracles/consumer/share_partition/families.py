@@ -29,12 +29,17 @@ LEADER = frozenset(rule.name for rule in RULES)
 EVERY: tuple[Family, ...] = (
     Family("one record", {"members": 2, "records": 1, "max_delivery": 2}, (*FAULTS,)),
     Family("one delivery", {"members": 1, "records": 1, "max_delivery": 1}, (*FAULTS,)),
-    # What a session ends is one write in Kafka, and one for each record in the model. Where the
-    # next leader has read a gap, Kafka's start offset stops at its end; the model's goes on.
     Family(
         "two records",
         {"members": 2, "records": 2, "max_delivery": 2},
-        ("lose_response", "persister_failure", "persister_timeout"),
+        (*FAULTS,),
+        most=FIRST,
+    ),
+    # A gap between records whose state is known.
+    Family(
+        "three records",
+        {"members": 1, "records": 3, "max_delivery": 2},
+        ("fail_over", "session_end"),
         most=FIRST,
     ),
 )

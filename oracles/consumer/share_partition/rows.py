@@ -15,6 +15,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.step import Semantics
+from groupcheck.model.protocol.masks import numbers
 from groupcheck.model.protocol.share_partition import rules
 from groupcheck.model.protocol.share_partition.partition import (
     Delivery,
@@ -25,7 +26,7 @@ from groupcheck.model.protocol.share_partition.partition import (
 
 State = tuple[Any, ...]
 Facts = Mapping[str, Any]
-# Outcome -> its command; {m} is the member, {n} the record.
+# Outcome -> its command; {m} is the member, {n} the record, {ns} all that it has.
 COMMANDS: Mapping[str, str] = {
     **rules.acquire_records.by_name(delivered="acquire {m} {n}", lost="acquire {m} {n}"),
     **rules.acknowledge_record.by_name(
@@ -34,6 +35,9 @@ COMMANDS: Mapping[str, str] = {
         reject="acknowledge {m} {n} 3",
         refused="acknowledge {m} {n} 1",
         passed="acknowledge {m} {n} 1",
+    ),
+    **rules.acknowledge_batches.by_name(
+        accepted="acknowledge {m} {ns} 1", refused="acknowledge {m} {ns} 1"
     ),
     **rules.write_ends.by_name(
         stored="write {n} ok", failed="write {n} fail", unanswered="write {n} unanswered"
@@ -49,6 +53,7 @@ SAID: Mapping[str, str] = {
     rules.acquire_records.name: "1",
     rules.acknowledge_record.name: "waits",
     **rules.acknowledge_record.by_name(refused="refused", passed="well"),
+    **rules.acknowledge_batches.by_name(accepted="waits", refused="refused"),
     rules.write_ends.name: "refused",
     **rules.write_ends.by_name(stored="well"),
     rules.lock_runs_out.name: "over",
@@ -95,7 +100,10 @@ class LeaderRows:
                     state[self._part], number
                 ):
                     continue
-                command = COMMANDS[firing.name].format(m=f"m{firing.me}", n=number)
+                has = 0 if firing.me is None else state[self._readers[firing.me]].has
+                command = COMMANDS[firing.name].format(
+                    m=f"m{firing.me}", n=number, ns=",".join(map(str, numbers(has)))
+                )
                 said = SAID.get(firing.name) or SAID[firing.name.partition(":")[0]]
                 facts = {"answer": said, **self._remembered(after)}
                 yield LeaderRow((firing.name,), command, facts, self._alike(after))

@@ -13,6 +13,10 @@ COUNTS = (
     ({"members": 2}, 60, 110),
     ({"members": 2, "any_faults": 1}, 774, 1_564),
     ({"members": 2, "any_faults": 2}, 4_766, 10_748),
+    ({"members": 1, "records": 2, "any_faults": 1}, 11_879, 32_072),
+    pytest.param(
+        {"members": 2, "records": 2, "any_faults": 1}, 203_346, 699_482, marks=pytest.mark.night
+    ),
 )
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -22,10 +23,10 @@ from groupcheck.oracles.consumer.share_partition.families import (
     explore,
     spec_of,
 )
-from groupcheck.oracles.consumer.share_partition.leaders import VERSIONS, Leaders
+from groupcheck.oracles.consumer.share_partition.leaders import LEADERS, VERSIONS, Leaders
 from groupcheck.oracles.consumer.share_partition.rows import LeaderRows, of_kafka
 
-RECORD, DELIVERY, PAIR = EVERY
+RECORD, DELIVERY, PAIR, THREE = EVERY
 DAY = "4.3.0"
 MISTAKES = (
     "share_lock_is_kept",
@@ -43,21 +44,23 @@ def leaders() -> Iterator[Leaders]:
 
 
 def test_the_rows_of_one_record_agree(leaders: Leaders) -> None:
-    some = [attrs.evolve(RECORD, most=700), DELIVERY, attrs.evolve(PAIR, most=700)]
+    few = (RECORD, 700), (PAIR, 900), (THREE, 400)
+    some = [DELIVERY, *(attrs.evolve(family, most=most) for family, most in few)]
     result = compare(leaders, [(family, spec_of(family, DAY)) for family in some])
-    assert [tally.differences for tally in result.tallies] == [{}] * 3
+    assert [tally.differences for tally in result.tallies] == [{}] * 4
     assert (result.verdict, result.never_executed) == ("agrees", ())
-    assert sum(tally.inputs for tally in result.tallies) == 1_529
+    assert sum(tally.inputs for tally in result.tallies) == 2_129
 
 
 @pytest.mark.night
 @pytest.mark.parametrize("kafka", VERSIONS)
 def test_every_row_agrees(kafka: str) -> None:
-    whole = [RECORD, DELIVERY, attrs.evolve(PAIR, most=None)]
+    # All rows of two records are more than 675,000.
+    whole = [RECORD, DELIVERY, attrs.evolve(PAIR, most=60_000), attrs.evolve(THREE, most=30_000)]
     with Leaders(kafka) as started:
         result = compare(started, [(family, spec_of(family, kafka)) for family in whole])
     assert (result.verdict, result.never_executed) == ("agrees", ())
-    assert [tally.inputs for tally in result.tallies] == [1_911, 129, 138_460]
+    assert [tally.inputs for tally in result.tallies] == [1_911, 129, 60_000, 30_000]
 
 
 @pytest.mark.parametrize("id", MISTAKES)
@@ -69,8 +72,41 @@ def test_a_mistake_of_the_leader_shows(leaders: Leaders, id: str) -> None:
     assert any(map(differs, EVERY))
 
 
+def test_the_start_offset_waits_at_a_gap_that_the_next_leader_has_read(leaders: Leaders) -> None:
+    """The leader has read that record 1 is accepted, and nothing of record 0."""
+    gap = ("acquire m0 0", "acquire m0 1", "acknowledge m0 1 1", "lead written")
+    past = (*gap, "acquire m1 0", "acknowledge m1 0 1", "write 0 ok")
+    assert (told(leaders, *gap)["start"], told(leaders, *past)["start"]) == (0, 1)
+
+
+def test_a_request_with_several_batches_counts_as_a_whole(leaders: Leaders) -> None:
+    both = ("acquire m0 0", "acquire m0 1", "acknowledge m0 0,1 1")
+    assert told(leaders, *both, "write 1 ok")["start"] == 2
+    late = ("acquire m0 0", "acquire m0 1", "lock 1 ok", "acknowledge m0 0,1 1")
+    known = told(leaders, *late)
+    assert (known["answer"], known["record 0"], known["record 1"]) == (
+        "refused",
+        ("ACQUIRED", 1),
+        ("AVAILABLE", 1),
+    )
+
+
+def test_each_version_is_compiled_with_its_sources_and_none_stands_twice(tmp_path: Path) -> None:
+    def source(version: str) -> tuple[bool, bool]:
+        LEADERS.sources_for(version, tmp_path / version)
+        place = tmp_path / version / "src/kafka/server/share"
+        records = (place / "Records.java").read_text("utf-8")
+        shares = (place / "Shares.java").read_text("utf-8")
+        return ".record.internal." in records, "ShareGroupConfigProvider" in shares
+
+    found = [source(version) for version in ("4.2.0", "4.3.0", "4.3.1", "4.4.0")]
+    assert found == [(False, False), (True, False), (True, False), (True, True)]
+    texts = [p.read_text("utf-8") for p in (LEADERS.sources / "shims").rglob("*.java")]
+    assert len({*texts}) == len(texts) == 4
+
+
 def told(leaders: Leaders, *commands: str) -> dict[str, Any]:
-    (answer,) = leaders.run_all([";".join(("3 1", *commands))])
+    (answer,) = leaders.run_all([";".join(("3 2", *commands))])
     return dict(of_kafka(answer))
 
 

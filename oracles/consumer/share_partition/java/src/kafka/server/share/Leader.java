@@ -4,11 +4,13 @@ import org.apache.kafka.clients.consumer.internals.ShareAcquireMode;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
 import org.apache.kafka.server.share.fetch.AcquisitionLockTimerTask;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.fetch.InFlightState;
 import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.server.util.timer.TimerTask;
 import org.apache.kafka.server.util.timer.TimerTaskEntry;
@@ -16,8 +18,12 @@ import org.apache.kafka.server.util.timer.TimerTaskEntry;
 import java.lang.reflect.Field;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 /**
  * Kafka's own SharePartition, and the leaders after it. Nothing happens by itself: writes end, and
@@ -43,7 +49,7 @@ final class Leader {
     /** The next leader reads what the store has. */
     private void lead() throws Exception {
         acknowledging.clear();
-        partition = Shim.partition(term++, maxDelivery, new Stopped(), store);
+        partition = Shares.partition(term++, maxDelivery, new Stopped(), store);
         partition.maybeInitialize().get();
     }
 
@@ -53,7 +59,7 @@ final class Leader {
             case "acquire":
                 return String.valueOf(acquire(words[1], Long.parseLong(words[2])));
             case "acknowledge":
-                return acknowledge(words[1], Long.parseLong(words[2]), Byte.parseByte(words[3]));
+                return acknowledge(words[1], words[2].split(","), Byte.parseByte(words[3]));
             case "write":
                 store.end(Long.parseLong(words[1]), words[2]);
                 CompletableFuture<Void> waits = acknowledging.remove(Long.parseLong(words[1]));
@@ -81,14 +87,23 @@ final class Leader {
 
     private int acquire(String member, long offset) {
         return partition.acquire(
-                member, ShareAcquireMode.BATCH_OPTIMIZED, 1, 1, offset, Shim.data(offset),
+                member, ShareAcquireMode.BATCH_OPTIMIZED, 1, 1, offset, data(offset),
                 FetchIsolation.HIGH_WATERMARK).count();
     }
 
-    private String acknowledge(String member, long offset, byte type) {
-        CompletableFuture<Void> answer = partition.acknowledge(
-                member, List.of(new ShareAcknowledgementBatch(offset, offset, List.of(type))));
-        if (!answer.isDone()) acknowledging.put(offset, answer);
+    private static FetchPartitionData data(long offset) {
+        return new FetchPartitionData(
+                Errors.NONE, offset + 1, 0, Records.one(offset), Optional.empty(),
+                OptionalLong.empty(), Optional.empty(), OptionalInt.empty(), false);
+    }
+
+    /** All offsets in one request, a batch for each. */
+    private String acknowledge(String member, String[] offsets, byte type) {
+        List<Long> these = Stream.of(offsets).map(Long::valueOf).toList();
+        CompletableFuture<Void> answer = partition.acknowledge(member, these.stream()
+                .map(offset -> new ShareAcknowledgementBatch(offset, offset, List.of(type)))
+                .toList());
+        if (!answer.isDone()) these.forEach(offset -> acknowledging.put(offset, answer));
         return outcome(answer);
     }
 

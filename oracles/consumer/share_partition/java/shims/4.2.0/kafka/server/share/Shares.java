@@ -1,31 +1,14 @@
 package kafka.server.share;
 
 import kafka.server.ReplicaManager;
-import org.apache.kafka.common.compress.Compression;
-import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.record.internal.MemoryRecords;
-import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.purgatory.DelayedOperationPurgatory;
 import org.apache.kafka.server.share.metrics.SharePartitionMetrics;
-import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.server.util.timer.Timer;
 
-import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.OptionalLong;
-
-/** What has another name or form up to 4.2, or from 4.4 on. */
-final class Shim {
-    private Shim() { }
-
-    static FetchPartitionData data(long offset) {
-        MemoryRecords records = MemoryRecords.withRecords(
-                offset, Compression.NONE, new SimpleRecord("r".getBytes()));
-        return new FetchPartitionData(
-                Errors.NONE, offset + 1, 0, records, Optional.empty(), OptionalLong.empty(),
-                Optional.empty(), OptionalInt.empty(), false);
-    }
+/** A SharePartition is made otherwise from 4.4 on. */
+final class Shares {
+    private Shares() { }
 
     /** The partition tells a replica manager only that a delayed fetch may go on. */
     static SharePartition partition(int term, int maxDelivery, Timer timer, Store store)

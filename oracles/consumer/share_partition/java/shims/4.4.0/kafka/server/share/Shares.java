@@ -1,30 +1,13 @@
 package kafka.server.share;
 
-import org.apache.kafka.common.compress.Compression;
-import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.record.internal.MemoryRecords;
-import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider;
 import org.apache.kafka.server.share.metrics.SharePartitionMetrics;
-import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.server.util.timer.Timer;
 
-import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.OptionalLong;
-
-/** What has another name or form up to 4.3. */
-final class Shim {
-    private Shim() { }
-
-    static FetchPartitionData data(long offset) {
-        MemoryRecords records = MemoryRecords.withRecords(
-                offset, Compression.NONE, new SimpleRecord("r".getBytes()));
-        return new FetchPartitionData(
-                Errors.NONE, offset + 1, 0, records, Optional.empty(), OptionalLong.empty(),
-                Optional.empty(), OptionalInt.empty(), false);
-    }
+/** A SharePartition is made otherwise up to 4.3. */
+final class Shares {
+    private Shares() { }
 
     /** Nobody waits for a fetch, and no dead-letter queue is on (KIP-1191). */
     static SharePartition partition(int term, int maxDelivery, Timer timer, Store store)
