@@ -25,7 +25,7 @@ TOGETHER_MS = 3000
 """Members that expire this close together ended together: they last sent heartbeats at most one
 interval apart (heartbeat.interval.ms, 3 s by default).
 """
-MOST_CANDIDATES = 5
+MOST_CANDIDATES, NAMES_KEPT = 5, 1000
 NOT_SHOWN = "not shown"
 ACKNOWLEDGED, KEPT, UNSEEN = "acknowledged", "kept", "unseen"
 
@@ -161,6 +161,12 @@ class Burst:
     # The first of them; `count` says how many there are.
     members: list[str]
     count: int = 0
+
+
+def note(names: list[str], id: str) -> None:
+    """Adds an id to a list of names, if that has room."""
+    if len(names) < NAMES_KEPT:
+        names.append(id)
 
 
 def hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:

@@ -41,6 +41,7 @@ from groupcheck.traces.story.events import (
     Timeouts,
 )
 from groupcheck.traces.story.moments import (
+    NAMES_KEPT,
     NOT_SHOWN,
     TOGETHER_MS,
     Burst,
@@ -49,11 +50,11 @@ from groupcheck.traces.story.moments import (
     elapsed,
     hold_up,
     moment,
+    note,
 )
 
 ROUNDS_KEPT = 20_000
 MEMBERS_KEPT = 50_000
-NAMES_KEPT = 1000
 _UUID = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 
 
@@ -291,8 +292,7 @@ class Timeline:
             if not member.gone:
                 self._gone(id, event, how)
                 self.counts[how] += 1
-                # The line that says that it failed is not in the log: the round's reason tells it.
-                if reason.cause == RebalanceCause.SESSION_EXPIRED:
+                if how == "expired":  # a line before the log says that it failed
                     self._in_burst(id, event)
             (round.left if how == "left" else round.expired).append(id)
         elif reason.cause == RebalanceCause.JOIN:
@@ -356,7 +356,7 @@ class Timeline:
             self.counts["joined_without_id"] += 1
         running = self._last_round("open")
         if running is not None:
-            _note(running.joined, event.member)
+            note(running.joined, event.member)
             running.handed_at_once += event.fresh and event.instance is None
 
     def _replaced(self, event: StaticReplaced) -> None:
@@ -383,13 +383,13 @@ class Timeline:
         self.supports(event.protocols)
         member.instance = member.instance or event.instance
         if self.open is not None and event.member not in self.open.left:
-            _note(self.open.left, event.member)
+            note(self.open.left, event.member)
 
     def _expired(self, event: MemberExpired) -> None:
         self._gone(event.member, event, "never_joined" if event.pending else "expired")
         self.counts["pending_expired" if event.pending else "expired"] += 1
         if self.open is not None:
-            _note(self.open.expired, event.member)
+            note(self.open.expired, event.member)
         if not event.pending:
             self._in_burst(event.member, event)
 
@@ -399,7 +399,7 @@ class Timeline:
             if len(self.bursts) < ROUNDS_KEPT:
                 self.bursts.append(self._burst)
         self._burst.last, self._burst.count = moment(event), self._burst.count + 1
-        _note(self._burst.members, id)
+        note(self._burst.members, id)
 
     def _went(self, event: MemberGone) -> None:
         self._gone(event.member, event, "gone")
@@ -465,11 +465,6 @@ class Timeline:
             how = why_fenced(event)[1] if event.what == "fenced" else how
             self._gone(id, event, how)
             self.counts[how] += 1
-
-
-def _note(names: list[str], id: str) -> None:
-    if len(names) < NAMES_KEPT:
-        names.append(id)
 
 
 _GONE = {
