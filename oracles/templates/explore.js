@@ -315,7 +315,8 @@
     const figure = el("figure", { tabindex: "0", "aria-label": "the path as a picture" },
       picture(told.wide, "wide", "w"), picture(told.narrow, "narrow", "n"));
     $("#path").replaceChildren(figure,
-      told.trouble ? el("p", { class: "source" }, told.trouble) : "", table, el("details", {}, el("summary", {}, "The story in words"), el("p", {}, told.prose)));
+      told.trouble ? el("p", { class: "source" }, told.trouble) : "", table,
+      el("details", {}, el("summary", {}, "The story in words"), el("p", {}, told.prose)));
   }
 
   async function renderTree() {
