@@ -51,10 +51,13 @@ def test_logs_and_specs_are_answered_without_anything_compiled(tmp_path: Path) -
     codes, compiled, out, err = run(
         ["replay", "sample:ghost-members", "--html", str(page)],
         ["check", own, "--set", "managers=3", "--engine", "plain"],
+        ["explore", own, "--set", "managers=2", "--do", "goal committed; save walk.html; beside x"],
         ["check", "classic", "--members", "1", "--engine", "plain", "--json"],
         cwd=tmp_path,
     )
-    assert (codes, compiled) == ([1, 0, 0], []), err
+    assert (codes, compiled) == ([1, 0, 2, 0], []), err
+    assert "committed is met after 6 steps" in out and "has nothing beside it" in err
+    assert "<svg" in (tmp_path / "walk.html").read_text("utf-8")
     assert "broken" in out and "288 (1,145 transitions, 11 levels)" in out
     assert json.loads(out[out.rindex("\n{") :])["verdict"] == "holds"
     assert "<canvas" in page.read_text("utf-8")

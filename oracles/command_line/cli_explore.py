@@ -72,7 +72,11 @@ ASKED = (
     " 127.0.0.1, which only this machine reaches.",
 )
 @click.option(
-    "--browser/--no-browser", default=True, help="Whether to open the page. Default: yes."
+    "--open",
+    "opens",
+    is_flag=True,
+    help="Open the page in a browser, too. On Linux in one that runs already: what this command"
+    " starts ends with it.",
 )
 def explore(
     variant: str | None,
@@ -82,13 +86,14 @@ def explore(
     view: str | None,
     port: int,
     listen: str | None,
-    browser: bool,
+    opens: bool,
     **options: Any,
 ) -> int:
     """Walk VARIANT (a name, or FILE.py:NAME for a protocol of your own), state by state: what can
     happen next in words, what it changes, what every promise says, and the shortest way to a goal.
 
-    A server on this machine shows the page until Ctrl-C; its address holds a secret. With --text
+    A server on this machine shows the page until Ctrl-C. It prints the address, which holds a
+    secret; open it in a browser. With --text
     or --do the walk is in the terminal, where `help` lists the commands. The walk is no verdict: it
     ends with 0, or with 2 after a command in a script that is not possible.
     """
@@ -105,5 +110,5 @@ def explore(
         view=view,
         port=port,
         listen=listen,
-        browser=browser,
+        opens=opens,
     )

@@ -26,21 +26,21 @@ def run(
     view: str | None,
     port: int,
     listen: str | None,
-    browser: bool,
+    opens: bool,
 ) -> int:
     """Walks. `source`, `asked`, `is_asked`: as `walk_from` takes them. `do`: commands for the
     terminal, in place of those that are typed. `view`: FILE.py:NAME of a function that draws a
-    state. `port`, `listen`: where the server of the page listens; `browser`: whether one is opened.
+    state. `port`, `listen`: where the server of the page listens; `opens`: in a browser, too.
     """
     walk = walk_from(source, variant, asked, is_asked)
     if text or do:
         if view is not None:
             raise UserError("draws on the page", where="--view", do="leave out --text and --do")
         return converse(walk, _given(do) if do else _typed(), is_strict=bool(do) or not _asks())
-    return _serve(walk, view, port, listen, browser)
+    return _serve(walk, view, port, listen, opens)
 
 
-def _serve(walk: Walk, view: str | None, port: int, listen: str | None, browser: bool) -> int:
+def _serve(walk: Walk, view: str | None, port: int, listen: str | None, opens: bool) -> int:
     """Shows the page until Ctrl-C."""
     from groupcheck.oracles.explain import own
     from groupcheck.oracles.explore.questions import Desk
@@ -58,13 +58,24 @@ def _serve(walk: Walk, view: str | None, port: int, listen: str | None, browser:
             say(f"whoever reaches {listen} and knows the address can walk here")
         print(f"{printable(walk.about.title)} at {server.address}", flush=True)
         say("Ctrl-C ends it")
-        if browser:
-            import webbrowser
-
-            webbrowser.open(server.address)
+        if opens:
+            _open(server.address)
         with until_interrupted(lambda _: None):
             server.serve_forever(poll_interval=0.2)
     return 0
+
+
+def _open(address: str) -> None:
+    """Opens a page, unless only a browser for terminals is there: that would take this one. It is
+    not done unasked: the keeper ends what this process has started (`processes/supervisor.py`), and
+    that would be a browser in which somebody has gone on to other pages.
+    """
+    import webbrowser
+
+    with contextlib.suppress(webbrowser.Error):
+        found = webbrowser.get()
+        if type(found) is not webbrowser.GenericBrowser:
+            found.open(address)
 
 
 def _asks() -> bool:

@@ -130,7 +130,8 @@
     const met = told.goals.filter((g) => g.true);
     $("#alarm").replaceChildren(
       ...broken.map((p) => el("p", { class: "fact" }, `✕ ${p.name} is broken: ${p.promise}`)),
-      met.length ? el("p", { class: "met" }, `✓ met here: ${met.map((g) => g.name).join(", ")}`) : "",
+      met.length
+        ? el("p", { class: "met" }, `✓ met here: ${met.map((g) => g.name).join(", ")}`) : "",
     );
     renderPicture(told);
     renderChoices(told);
@@ -239,7 +240,8 @@
       ? el("div", { class: "inner" }, ...rowsOf(row.inner, `${id}.${row.name}`)) : "";
     const was = changed && !row.inner.length ? el("span", { class: "was" }, row.was || "new") : "";
     return el("div", { class: changed ? "field changed" : "field" }, label, " ",
-      el("b", {}, row.value), was, changed ? el("span", { class: "mark" }, " •") : "", note, inner);
+      el("b", {}, row.value), was, changed ? el("span", { class: "mark" }, " •") : "",
+      note, inner);
   }
 
   // -- what can happen next
@@ -304,15 +306,17 @@
       el("td", {}, ...changes.map((c) => el("code", {}, c)))));
     const table = el("details", { open: opened.has("table") },
       el("summary", {}, "The steps as a table"),
-      el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))),
+      el("table", {},
+        el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { scope: "col" }, h)))),
         el("tbody", {}, ...rows)));
     table.addEventListener("toggle", () => {
       if (table.open) opened.add("table"); else opened.delete("table");
     });
     const figure = el("figure", { tabindex: "0", "aria-label": "the path as a picture" },
       picture(told.wide, "wide", "w"), picture(told.narrow, "narrow", "n"));
-    $("#path").replaceChildren(figure, told.trouble ? el("p", { class: "source" }, told.trouble) : "",
-      table, el("details", {}, el("summary", {}, "The story in words"), el("p", {}, told.prose)));
+    $("#path").replaceChildren(figure,
+      told.trouble ? el("p", { class: "source" }, told.trouble) : "", table,
+      el("details", {}, el("summary", {}, "The story in words"), el("p", {}, told.prose)));
   }
 
   async function renderTree() {
@@ -410,7 +414,9 @@
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest?.("input, textarea");
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-    const keys = { ArrowLeft: "back", ArrowRight: "forward", Home: "begin", r: "random", p: "play" };
+    const keys = {
+      ArrowLeft: "back", ArrowRight: "forward", Home: "begin", r: "random", p: "play",
+    };
     if (event.target.closest?.("figure") && event.key.startsWith("Arrow")) return; // it scrolls
     if (/^[1-9]$/.test(event.key) && shown?.choices[event.key - 1]) {
       play(false);
@@ -428,8 +434,8 @@
     const text = location.hash.slice(1);
     if (text.startsWith(first.of)) return text.slice(first.of.length);
     if (text) {
-      $("#error").textContent = "This link is about something else. Open it with: groupcheck explore"
-        + ` --from '${text.slice(0, 300)}'`;
+      $("#error").textContent = "This link is about something else. Open it with:"
+        + ` groupcheck explore --from '${text.slice(0, 300)}'`;
     }
     return null;
   }

@@ -5,7 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import signal
+import subprocess
+import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -120,6 +124,23 @@ def test_a_question_that_cannot_be_answered_is_told_in_a_sentence(
 ) -> None:
     status, _, content = asked(server, "POST", f"/{server.token}/ask", question)
     assert status == 200 and what in json.loads(content)["error"]
+
+
+def test_the_command_prints_the_address_and_ends_with_0_at_ctrl_c() -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "groupcheck", "explore", "classic", "--members", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stdout
+    title, address = started.stdout.readline().split(" at ")
+    assert title == "classic"
+    with urllib.request.urlopen(address.strip(), timeout=20) as answer:
+        assert answer.status == 200
+    started.send_signal(signal.SIGINT)
+    assert started.communicate(timeout=60)[1] == "groupcheck: Ctrl-C ends it\n"
+    assert started.returncode == 0
 
 
 def test_a_mistake_of_ours_is_told_on_the_page(
