@@ -3,7 +3,7 @@
 const HERE = new URL("./", import.meta.url).href;
 
 export class Python {
-  // `hear` is told { kind: "ready" | "meter" | "told" | "failed" | "stopped", ... }
+  // `hear` is told { kind: "ready" | "meter" | "told" | "answer" | "failed" | "stopped", ... }
   constructor(hear) {
     this.hear = hear;
     this.worker = null;
@@ -46,6 +46,11 @@ export class Python {
     this.end();
     this.hear({ kind: "stopped" });
     this.start();
+  }
+
+  // A question of the page of a walk; the answer is told with its number.
+  ask(number, question) {
+    this.worker?.postMessage({ number, question });
   }
 
   // words: a command without `groupcheck`; files: [{ name, bytes }]

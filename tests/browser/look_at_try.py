@@ -203,6 +203,34 @@ def test_a_link_holds_the_text_and_runs_nothing(write: Page, browser: Chromium, 
     opened.call("Page.close")
 
 
+def test_a_walk_is_gone_in_its_frame_and_its_link_opens_it(browser: Chromium, host: Host) -> None:
+    page = browser.open(f"{host.address}try/#1/walk/", width=1280, height=1000)
+    until(page, "document.getElementById('variants').options.length > 10")
+    put(page, "options", "--members 2")
+    page.run("document.getElementById('begin').click()")
+    until(page, "location.hash.startsWith('#1/walk/v=')")
+    begin = page.run("location.hash")
+    front(page)
+    page.run("document.getElementById('page').focus()")
+    page.call("Input.dispatchKeyEvent", type="keyDown", key="1", text="1")
+    until(page, f"location.hash.startsWith({begin!r} + '.')")
+    page.run("scrollTo(0, 0)")
+    page.frame()
+    page.picture(PICTURES / "try-walk.png")
+    address = page.run("location.href")
+    assert page.errors == []
+    page.call("Page.close")
+    again = browser.open(address, scheme="dark", **PHONE)
+    until(again, "!document.getElementById('answer').hidden")
+    assert again.run("location.href") == address and text(again, "code").startswith("a walk")
+    again.run("document.getElementById('page').scrollIntoView()")
+    again.frame()
+    again.picture(PICTURES / "try-walk-phone.png")
+    assert again.run("document.documentElement.scrollWidth") == PHONE["width"]
+    assert again.errors == []
+    again.call("Page.close")
+
+
 def test_stop_ends_a_search_and_python_starts_again(write: Page) -> None:
     put(write, "text", SPEC)
     put(write, "settings", "managers=9")
