@@ -21,7 +21,7 @@ let offered = { samples: [], examples: [], variants: [] };
 for (const [name, tab] of Object.entries(tabs)) {
   tab.state = "Python is loading…";
   tab.answer = null;
-  tab.python = new Python((data) => hear(name, data));
+  tab.python = new Python(name, (data) => hear(name, data));
 }
 
 function hear(name, data) {
@@ -85,7 +85,8 @@ function tick() {
 setInterval(tick, 500);
 
 function show(answer) {
-  const asPage = answer.page && $("show-page").getAttribute("aria-pressed") === "true";
+  const wanted = shown === "walk" || $("show-page").getAttribute("aria-pressed") === "true";
+  const asPage = answer.page && wanted;
   $("code").textContent = `${WORDS[shown][answer.code] ?? "?"} (exit code ${answer.code})`;
   $("error").hidden = !answer.err;
   $("error").textContent = answer.err;
@@ -93,7 +94,9 @@ function show(answer) {
   $("out").textContent = answer.out;
   $("page").hidden = !asPage;
   if ($("page").srcdoc !== answer.page) $("page").srcdoc = answer.page;
-  for (const id of ["show-page", "show-text", "save-page"]) $(id).hidden = !answer.page;
+  // The page of a walk asks Python, and is nothing by itself.
+  const isWhole = answer.page && shown !== "walk";
+  for (const id of ["show-page", "show-text", "save-page"]) $(id).hidden = !isWhole;
   $("save-text").hidden = !answer.out;
 }
 

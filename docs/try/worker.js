@@ -55,12 +55,27 @@ function run({ py, tab }, { words, files }) {
   return { code, out, err: err.replace(`groupcheck: wrote ${PAGE}\n`, ""), page };
 }
 
+// What a first answer has to import and to read takes longer than the answer. It is done before it
+// is asked for: a small log is replayed, and what that has read stays.
+function warm({ tab, py }) {
+  const words = py.toPy(["replay", "sample:console-group", "--html", PAGE]);
+  tab.answered(words, "/home").destroy();
+  words.destroy();
+}
+
 const started = start();
+let isAsked = false;
 started.then(
-  () => postMessage({ kind: "ready" }),
+  (python) => {
+    postMessage({ kind: "ready" });
+    setTimeout(() => {
+      if (!isAsked && self.name === "log") warm(python);
+    });
+  },
   (error) => postMessage({ kind: "failed", text: String(error.message ?? error) })
 );
 self.onmessage = async ({ data }) => {
+  isAsked = true;
   try {
     const python = await started;
     if (data.question) {
