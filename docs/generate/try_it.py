@@ -26,6 +26,8 @@ from pathlib import Path
 
 from markupsafe import escape
 
+from groupcheck.model.variants.registry import names
+from groupcheck.oracles.command_line.tab import FRAMED, digest
 from groupcheck.traces.sample_files import SAMPLES
 
 ROOT = Path(__file__).parents[2]
@@ -48,9 +50,9 @@ LEFT_OUT = (
 """Of the package: what needs a JVM, a network, processes or compiled code, which a tab has not."""
 TUTORIAL = ROOT / "docs" / "tutorials" / "protocol.md"
 TWO_PHASE = ROOT / "tests" / "examples" / "two_phase_commit.py"
-FRAMED = ROOT / "oracles" / "templates" / "timeline.js"
+TEMPLATES = ROOT / "oracles" / "templates"
 POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'sha256-{digest}';"
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {digests};"
     " worker-src 'self' blob:; connect-src 'self'; style-src 'self' 'unsafe-inline';"
     " img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'"
 )
@@ -138,9 +140,9 @@ def samples() -> list[dict[str, str]]:
 
 
 def policy() -> str:
-    """What the page may do. It names the digest of the one script that a page of `replay` has."""
-    digest = base64.b64encode(hashlib.sha256(FRAMED.read_bytes()).digest()).decode()
-    return POLICY.format(digest=digest)
+    """What the page may do. It names the digests of the scripts that pages of answers have."""
+    scripts = [(TEMPLATES / f"{name}.js").read_text("utf-8") for name in ("timeline", "explore")]
+    return POLICY.format(digests=" ".join(map(digest, (*scripts, FRAMED))))
 
 
 def with_policy(page: str) -> str:
@@ -176,7 +178,8 @@ def main(site: Path) -> None:
     compiler = ["node", str(Path(__file__).with_name("precompile.mjs"))]
     subprocess.run([*compiler, folder / "python", BUILD / "tree", packed], check=True)
     (folder / "offered.json").write_text(
-        json.dumps({"examples": examples(), "samples": samples()}), "utf-8"
+        json.dumps({"examples": examples(), "samples": samples(), "variants": list(names())}),
+        "utf-8",
     )
     put_headers(site)
     put_list(folder)

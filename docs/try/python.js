@@ -3,8 +3,10 @@
 const HERE = new URL("./", import.meta.url).href;
 
 export class Python {
-  // `hear` is told { kind: "ready" | "meter" | "told" | "failed" | "stopped", ... }
-  constructor(hear) {
+  // `hear` is told { kind: "ready" | "meter" | "told" | "answer" | "failed" | "stopped", ... }
+  // `name`: of the tab, which the worker is called by
+  constructor(name, hear) {
+    this.name = name;
     this.hear = hear;
     this.worker = null;
     this.ready = false;
@@ -17,7 +19,7 @@ export class Python {
     // of its own headers, which a static host may not send.
     const code = `import ${JSON.stringify(`${HERE}worker.js`)};`;
     const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-    const worker = new Worker(address, { type: "module" });
+    const worker = new Worker(address, { type: "module", name: this.name });
     worker.onmessage = ({ data }) => {
       if (worker !== this.worker) return;
       if (data.kind === "ready") {
@@ -46,6 +48,11 @@ export class Python {
     this.end();
     this.hear({ kind: "stopped" });
     this.start();
+  }
+
+  // A question of the page of a walk; the answer is told with its number.
+  ask(number, question) {
+    this.worker?.postMessage({ number, question });
   }
 
   // words: a command without `groupcheck`; files: [{ name, bytes }]

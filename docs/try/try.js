@@ -11,20 +11,25 @@ const VERSION = "1"; // of what a link holds
 const WORDS = {
   log: { 0: "calm", 1: "trouble", 2: "cannot be read", 3: "the log shows too little" },
   write: { 0: "holds", 1: "violated", 2: "an error", 3: "unknown" },
+  walk: { 0: "a walk", 2: "an error" },
 };
 // Each tab has a Python of its own: code that came with a link never shares one with a log.
-const tabs = { log: {}, write: {} };
+const tabs = { log: {}, write: {}, walk: {} };
 let shown = "log";
-let offered = { samples: [], examples: [] };
+let offered = { samples: [], examples: [], variants: [] };
 
 for (const [name, tab] of Object.entries(tabs)) {
   tab.state = "Python is loading…";
   tab.answer = null;
-  tab.python = new Python((data) => hear(name, data));
+  tab.python = new Python(name, (data) => hear(name, data));
 }
 
 function hear(name, data) {
   const tab = tabs[name];
+  if (data.kind === "answer") {
+    $("page").contentWindow?.postMessage({ number: data.number, answer: data.answer }, "*");
+    return;
+  }
   if (data.kind === "ready") {
     performance.mark("ready");
     // Not before: what it fetches would be in the way of Python.
@@ -80,7 +85,8 @@ function tick() {
 setInterval(tick, 500);
 
 function show(answer) {
-  const asPage = answer.page && $("show-page").getAttribute("aria-pressed") === "true";
+  const wanted = shown === "walk" || $("show-page").getAttribute("aria-pressed") === "true";
+  const asPage = answer.page && wanted;
   $("code").textContent = `${WORDS[shown][answer.code] ?? "?"} (exit code ${answer.code})`;
   $("error").hidden = !answer.err;
   $("error").textContent = answer.err;
@@ -88,7 +94,9 @@ function show(answer) {
   $("out").textContent = answer.out;
   $("page").hidden = !asPage;
   if ($("page").srcdoc !== answer.page) $("page").srcdoc = answer.page;
-  for (const id of ["show-page", "show-text", "save-page"]) $(id).hidden = !answer.page;
+  // The page of a walk asks Python, and is nothing by itself.
+  const isWhole = answer.page && shown !== "walk";
+  for (const id of ["show-page", "show-text", "save-page"]) $(id).hidden = !isWhole;
   $("save-text").hidden = !answer.out;
 }
 
@@ -236,7 +244,35 @@ $("share").onclick = async () => {
   }
 };
 
-// -- Links: #1/log/NAME opens a sample, #1/write/TEXT a protocol
+// -- Walk
+
+let own = false; // is the walk of a protocol from the editor, which a link to the walk cannot hold?
+
+function walk(words, files, isOwn) {
+  own = isOwn;
+  choose("walk");
+  run("walk", ["explore", ...words], files);
+}
+
+$("begin").onclick = () => {
+  const options = $("options").value.split(/\s+/).filter(Boolean);
+  walk([$("variants").value, ...options], [], false);
+};
+$("walk-it").onclick = () => {
+  const file = $("file").textContent;
+  const settings = $("settings").value.split(/\s+/).filter(Boolean);
+  const words = [`${file}:${$("name").value.trim()}`, ...settings.flatMap((one) => ["--set", one])];
+  walk(words, [{ name: file, bytes: new TextEncoder().encode(pad.text()).buffer }], true);
+};
+addEventListener("message", async ({ source, data }) => {
+  if (source !== $("page").contentWindow || shown !== "walk") return;
+  if (typeof data.question === "string") tabs.walk.python.ask(data.number, data.question);
+  else if (typeof data.link === "string" && !own) {
+    history.replaceState(null, "", `#${VERSION}/walk/${data.link}`);
+  } else if (data.copy && !own) await navigator.clipboard.writeText(location.href).catch(() => {});
+});
+
+// -- Links: #1/log/NAME opens a sample, #1/write/TEXT a protocol, #1/walk/LINK a walk
 
 async function follow() {
   const [version, tab, ...rest] = location.hash.slice(1).split("/");
@@ -251,6 +287,7 @@ async function follow() {
     $("samples").value = told;
     replaySample(told);
   }
+  if (tab === "walk" && told) walk(["--from", decodeURI(told)], [], false);
   if (tab === "write" && told) {
     try {
       const { file, name, settings, text } = await unpacked(told);
@@ -277,6 +314,8 @@ async function begin() {
   offered = await told.json();
   for (const { name } of offered.samples) $("samples").append(new Option(name, name));
   offered.examples.forEach(({ title }, k) => $("examples").append(new Option(title, String(k))));
+  for (const name of offered.variants) $("variants").append(new Option(name, name));
+  $("variants").value = "classic";
   write(offered.examples[0]);
   await follow();
   draw();

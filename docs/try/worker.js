@@ -14,10 +14,8 @@ async function start() {
   });
   const py = await loadPyodide({ indexURL: PYTHON });
   py.unpackArchive(await packed, "zip", { extractDir: PACKAGES });
-  const answered = py.runPython(
-    "from groupcheck.oracles.command_line.tab import answered; answered"
-  );
-  return { py, answered };
+  const tab = py.pyimport("groupcheck.oracles.command_line.tab");
+  return { py, tab };
 }
 
 function put(py, files) {
@@ -30,12 +28,26 @@ function put(py, files) {
   }
 }
 
-function run({ py, answered }, { words, files }) {
+let walk = null; // that the page in the frame asks
+
+function begin({ py, tab }, { words, files }) {
+  put(py, files);
+  const asked = py.toPy(words.slice(1));
+  walk?.destroy();
+  walk = tab.walked(asked, ASKED);
+  asked.destroy();
+  const { told, page } = walk;
+  const { code, out, err } = told;
+  told.destroy();
+  return { code, out: page ? "" : out, err, page };
+}
+
+function run({ py, tab }, { words, files }) {
   put(py, files);
   if (py.FS.analyzePath(PAGE).exists) py.FS.unlink(PAGE);
   const hear = (text) => postMessage({ kind: "meter", text });
   const asked = py.toPy([...words.slice(0, 1), "--html", PAGE, ...words.slice(1)]);
-  const told = answered(asked, ASKED, hear);
+  const told = tab.answered(asked, ASKED, hear);
   const { code, out, err } = told;
   asked.destroy();
   told.destroy();
@@ -43,14 +55,35 @@ function run({ py, answered }, { words, files }) {
   return { code, out, err: err.replace(`groupcheck: wrote ${PAGE}\n`, ""), page };
 }
 
+// What a first answer has to import and to read takes longer than the answer. It is done before it
+// is asked for: a small log is replayed, and what that has read stays.
+function warm({ tab, py }) {
+  const words = py.toPy(["replay", "sample:console-group", "--html", PAGE]);
+  tab.answered(words, "/home").destroy();
+  words.destroy();
+}
+
 const started = start();
+let isAsked = false;
 started.then(
-  () => postMessage({ kind: "ready" }),
+  (python) => {
+    postMessage({ kind: "ready" });
+    setTimeout(() => {
+      if (!isAsked && self.name === "log") warm(python);
+    });
+  },
   (error) => postMessage({ kind: "failed", text: String(error.message ?? error) })
 );
 self.onmessage = async ({ data }) => {
+  isAsked = true;
   try {
-    postMessage({ kind: "told", ...run(await started, data) });
+    const python = await started;
+    if (data.question) {
+      postMessage({ kind: "answer", number: data.number, answer: walk.ask(data.question) });
+    } else {
+      const told = data.words[0] === "explore" ? begin(python, data) : run(python, data);
+      postMessage({ kind: "told", ...told });
+    }
   } catch (error) {
     // Python itself has failed, as when it runs out of memory: nothing is left that could answer.
     postMessage({ kind: "failed", text: String(error.message ?? error).slice(-600) });

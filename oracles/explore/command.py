@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.explain.subject import Subject
@@ -12,7 +14,12 @@ from groupcheck.oracles.explore.beginning import walk_from
 from groupcheck.oracles.explore.walk import Walk
 from groupcheck.oracles.printable import not_obeyed, printable
 
+if TYPE_CHECKING:
+    from groupcheck.oracles.explore.questions import Desk
+
 PROMPT = "> "
+TAB: ContextVar[Callable[[Desk], None] | None] = ContextVar("tab", default=None)
+"""What takes the desk in place of a server, where the page is in the same browser tab."""
 
 
 def run(
@@ -53,6 +60,9 @@ def _serve(walk: Walk, view: str | None, port: int, listen: str | None, opens: b
         if not own.is_own(view):
             raise UserError("is no FILE.py:NAME", where="--view", do="name a function of yours")
         desk.view, desk.view_name = own.named(view, (Callable,), "a function"), printable(view)
+    if (take := TAB.get()) is not None:
+        take(desk)
+        return 0
     with Server(desk, listen or LOOPBACK, port) as server:
         if listen not in (None, LOOPBACK):
             say(f"whoever reaches {listen} and knows the address can walk here")

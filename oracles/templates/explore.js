@@ -46,6 +46,11 @@
 
   // A page without a server answers by itself.
   const post = self.groupcheckAsk ?? overHttp;
+  // A page in a frame has no address of its own: the page around it keeps the link.
+  const keepLink = self.groupcheckKeep ?? ((link) => {
+    if (location.hash !== `#${link}`) history.pushState(null, "", `#${link}`);
+  });
+  const copyLink = self.groupcheckCopy ?? (() => navigator.clipboard?.writeText(location.href));
 
   async function ask(what, more = {}) {
     let told;
@@ -71,7 +76,7 @@
     here = told.key;
     if (!isOn(here, line)) line = here;
     shown = told;
-    if (keep && location.hash !== `#${told.link}`) history.pushState(null, "", `#${told.link}`);
+    if (keep) keepLink(told.link);
     render(told);
     const path = await ask("path", { key: here });
     if (path && number === asked) renderPath(path);
@@ -96,7 +101,7 @@
       return told && go(told.key);
     },
     copy: async () => {
-      await navigator.clipboard?.writeText(location.href);
+      await copyLink();
       $("#where").textContent = "The link is in the clipboard.";
     },
   };

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,6 +57,13 @@ def text(page: Page, name: str) -> str:
     return str(page.run(f"document.getElementById({name!r}).textContent"))
 
 
+def times(page: Page) -> str:
+    """When Python was ready and the first answer shown, since the visit began, in words."""
+    took = "['ready', 'answered'].map((n) => performance.getEntriesByName(n)[0].startTime / 1000)"
+    ready, shown = page.run(took)
+    return f"ready after {ready:.1f} s, answered after {shown:.1f} s"
+
+
 def put(page: Page, name: str, value: str) -> None:
     page.run(
         f"(() => {{ const e = document.getElementById({name!r}); e.value = {json.dumps(value)};"
@@ -95,6 +102,7 @@ def test_a_sample_is_answered_as_on_the_command_line(log: Page, host: Host, tmp_
     log.frame()
     log.picture(PICTURES / "try-log.png")
     assert log.errors == []
+    print(f"first: {times(log)}, {sum(dict(host.sent).values()):,} bytes")
     first = dict(host.sent)  # each path once: the service worker's copies come from the cache
     assert sum(first.values()) < MOST_TRANSFERRED
 
@@ -203,6 +211,34 @@ def test_a_link_holds_the_text_and_runs_nothing(write: Page, browser: Chromium, 
     opened.call("Page.close")
 
 
+def test_a_walk_is_gone_in_its_frame_and_its_link_opens_it(browser: Chromium, host: Host) -> None:
+    page = browser.open(f"{host.address}try/#1/walk/", width=1280, height=1000)
+    until(page, "document.getElementById('variants').options.length > 10")
+    put(page, "options", "--members 2")
+    page.run("document.getElementById('begin').click()")
+    until(page, "location.hash.startsWith('#1/walk/v=')")
+    begin = page.run("location.hash")
+    front(page)
+    page.run("document.getElementById('page').focus()")
+    page.call("Input.dispatchKeyEvent", type="keyDown", key="1", text="1")
+    until(page, f"location.hash.startsWith({begin!r} + '.')")
+    page.run("scrollTo(0, 0)")
+    page.frame()
+    page.picture(PICTURES / "try-walk.png")
+    address = page.run("location.href")
+    assert page.errors == []
+    page.call("Page.close")
+    again = browser.open(address, scheme="dark", **PHONE)
+    until(again, "!document.getElementById('answer').hidden")
+    assert again.run("location.href") == address and text(again, "code").startswith("a walk")
+    again.run("document.getElementById('page').scrollIntoView()")
+    again.frame()
+    again.picture(PICTURES / "try-walk-phone.png")
+    assert again.run("document.documentElement.scrollWidth") == PHONE["width"]
+    assert again.errors == []
+    again.call("Page.close")
+
+
 def test_stop_ends_a_search_and_python_starts_again(write: Page) -> None:
     put(write, "text", SPEC)
     put(write, "settings", "managers=9")
@@ -224,26 +260,23 @@ def test_a_phone_reads_a_log(browser: Chromium, host: Host, log: Page) -> None:
     page.call("Page.close")
 
 
-@pytest.fixture
-def timed(browser: Chromium) -> Callable[[str], float]:
-    """Milliseconds from the begin of a visit to the first answer."""
-
-    def visit(address: str) -> float:
-        page = browser.open(address)
-        until(page, "performance.getEntriesByName('answered').length")
-        took = page.run("performance.getEntriesByName('answered')[0].startTime")
-        page.call("Page.close")
-        return float(took)
-
-    return visit
-
-
-def test_a_later_visit_transfers_nothing(
-    timed: Callable[[str], float], log: Page, host: Host
+def test_a_later_visit_transfers_nothing_and_is_ready_for_a_log(
+    browser: Chromium, log: Page, host: Host, tmp_path: Path
 ) -> None:
     until(log, "navigator.serviceWorker.controller")
     sent = len(host.sent)
-    print(f"a later visit: {timed(f'{host.address}try/index.html#1/log/ghost-members'):,.0f} ms")
-    assert [
-        path for path, _ in host.sent[sent:] if "sw.js" not in path and "files.js" not in path
-    ] == []
+    page = browser.open(f"{host.address}try/index.html")
+    until(page, "performance.getEntriesByName('ready').length")
+    line = (
+        "[2024-05-01 10:00:00,123] INFO [GroupCoordinator 0]: Stabilized group later generation 1"
+        " (__consumer_offsets-0) with 1 members (kafka.coordinator.group.GroupCoordinator)\n"
+    )
+    put(page, "pasted", line)
+    press(page, "replay")
+    (tmp_path / "pasted.log").write_text(line)
+    assert text(page, "out") == answered(["replay", "pasted.log"], tmp_path).out
+    assert page.errors == []
+    print(f"later: {times(page)}")
+    # What browsers ask to see whether there is a new version.
+    renewed = ("/try/sw.js", "/try/files.js")
+    assert [path for path, _ in host.sent[sent:] if path not in renewed] == []

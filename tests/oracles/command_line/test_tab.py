@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.command_line.tab import answered
+from groupcheck.oracles.command_line.tab import answered, digest, walked
 from groupcheck.oracles.show import meter
 
 SPEC = Path(__file__).parents[2] / "examples/two_phase_commit.py"
@@ -57,3 +59,24 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     told = answered(["replay", "picture.png"], tmp_path)
     assert (told.code, told.out) == (2, "")
     assert told.err == "groupcheck: error: picture.png: is binary, not a text log\n"
+
+
+def test_a_walk_answers_the_page_in_its_frame(tmp_path: Path) -> None:
+    (tmp_path / "two_phase.py").write_text(SPEC.read_text("utf-8"), "utf-8")
+    walk = walked(["two_phase.py:two_phase_commit", "--set", "managers=2"], tmp_path)
+    assert (walk.told.code, walk.told.out, walk.told.err) == (0, "", "")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', walk.page)
+    scripts = re.findall(r"<script>(.*?)</script>", walk.page, re.S)
+    assert policy and len(scripts) == 2 and "groupcheckAsk" in scripts[0]
+    assert all(digest(text) in policy[1].replace("&#39;", "'") for text in scripts)
+    first = json.loads(walk.ask(json.dumps({"ask": "state", "key": "gc1-0"})))
+    assert len(first["choices"]) == 5
+    wrong = json.loads(walk.ask(json.dumps({"ask": "state", "key": "gc1-0.99"})))
+    assert "the key does not fit at step 1" in wrong["error"]
+
+
+def test_a_walk_that_cannot_begin_says_why(tmp_path: Path) -> None:
+    walk = walked(["clasic"], tmp_path)
+    assert (walk.told.code, walk.page) == (2, "")
+    assert "clasic" in walk.told.err and "classic" in walk.told.err
+    assert "error" in json.loads(walk.ask("{}"))
