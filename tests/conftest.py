@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
-from late import Costs
+from late import COLLECTED, Costs
 from late import late as late_cases
 from xdist.scheduler import LoadFileScheduling
 
@@ -64,13 +64,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
     parser.addoption(
-        "--late", action="store_true", help="also the cases of late.txt, without other tests of it"
+        "--late",
+        action="store_true",
+        help="also the cases of late.txt, but no other test of the night",
     )
 
     parser.addoption("--cost", metavar="FILE", help="append each test's CPU seconds: see late.py")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
     if not (config.getoption("--late") or config.getoption("--rewrite")):
         late = late_cases()
         for item in items:

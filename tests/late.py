@@ -21,6 +21,8 @@ from pathlib import Path
 import pytest
 
 LATE = Path(__file__).with_suffix(".txt")
+# The ids of all tests that were collected, before some are left out.
+COLLECTED = pytest.StashKey[frozenset[str]]()
 SECONDS = 1.5
 LITTLE = 0.05
 # What nothing else in the day shows may take longer.

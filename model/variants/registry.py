@@ -34,7 +34,7 @@ def names() -> list[str]:
 
 
 def every_name() -> list[str]:
-    """The same, and the name of each feature of the classic group that no variant has alone."""
+    """The names of all variants, and of each feature of the classic group that none has alone."""
     alone = {load(BASE.name + PLUS + f.name).name for f in every_feature().values() if not f.joint}
     return sorted({*names(), *alone})
 

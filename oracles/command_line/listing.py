@@ -53,10 +53,10 @@ def listing(kind: str, variant: str | None = None) -> list[Row]:
     """The rows of a kind, of one variant or of all, in a stable order. Raises `UserError` for an
     unknown variant.
     """
-    chosen = [variant_named(name) for name in ([variant] if variant else [])]
+    named = [variant_named(variant)] if variant else None
     if kind in _OF_NO_VARIANT:
         return _OF_NO_VARIANT[kind]()
-    chosen = chosen or [variant_named(name) for name in every_name()]
+    chosen = named or [variant_named(name) for name in every_name()]
     if kind == "mutations":
         return [_mutation(m) for m in every_mutation() if any(m.concerns(v) for v in chosen)]
     return [{"variant": v.name, **row} for v in chosen for row in _OF_A_VARIANT[kind](v)]

@@ -314,9 +314,12 @@ def _span(died: list[MassExpiry]) -> tuple[int | None, int | None]:
 def _of_dead(died: list[MassExpiry]) -> Anomaly:
     largest = max(died, key=lambda d: d.count)
     after = largest.after_ms
-    lived = f" {seconds(after)} after the last generation: killed or cut off" if after else ""
-    text = f"{largest.count} members died together,{lived}"
-    if not lived:
+    if after:
+        text = (
+            f"{largest.count} members died together, {seconds(after)} after the last generation:"
+            " killed or cut off"
+        )
+    else:
         text = (
             f"{largest.count} members expired together; the log does not show their last"
             " generation, so it is open whether their processes died or were cut off, or nobody"

@@ -99,8 +99,7 @@ def progress(spec: Spec) -> Spec:
             where="--progress",
             do="take requests=members",
         )
-    due: tuple[Rule, ...] = (session_over, revocation_over)
-    due = due[:1] if spec.scope.java else due
+    due: tuple[Rule, ...] = (session_over,) if spec.scope.java else (session_over, revocation_over)
     if spec.scope.regexes:
         due = tuple(extended(r, member_removed, "regexes") for r in due)
     spec = attrs.evolve(spec, rules=(*due, *spec.rules))

@@ -312,7 +312,11 @@ class ConsumerScope:
             ("assignor named", self.assignor == "named"),
         ):
             if there:
-                raise ScopeError(f"regexes are not combined with {name}", where="scope")
+                raise ScopeError(
+                    f"regexes are not combined with {name}",
+                    where="scope",
+                    do=f"leave out {name} or regexes",
+                )
 
     @property
     def release(self) -> Release:
