@@ -18,10 +18,9 @@ class Streams:
         self._made: dict[str, dict[int, Random]] = {}
 
     def __call__(self, kind: str, index: int = 0) -> Random:
-        made = self._made.get(kind)
-        if made is None:
-            made = self._made[kind] = {}
-        rng = made.get(index)
-        if rng is None:
+        try:  # nearly always it is there
+            return self._made[kind][index]
+        except KeyError:
+            made = self._made.setdefault(kind, {})
             rng = made[index] = Random(f"{self.seed}/{kind}/{index}")
-        return rng
+            return rng
