@@ -79,7 +79,7 @@ class Handovers:
     def forget(self) -> None:
         """Lines may be missing here: what the members have now is not known."""
         for begun in self._open.values():
-            begun.how = begun.how or UNSEEN
+            begun.how, begun.unseen = begun.how or UNSEEN, True
         self.has, self._holder, self._open = {}, {}, {}
 
     def renamed(self, old: str, new: str) -> None:
