@@ -214,6 +214,17 @@ def test_what_a_member_has_to_give_up_when_it_is_first_seen_is_not_given_to_it()
     assert (begun.heir, begun.how, begun.waits) == ("b", "acknowledged", False)
 
 
+def test_a_static_member_that_goes_away_frees_what_it_was_to_give_up() -> None:
+    """GroupMetadataManager.consumerGroupStaticMemberGroupLeave."""
+    t = Handovers()
+    [*t.assigned(at(1), "a", {"p", "q"}, set())]
+    (begun,) = t.assigned(at(2), "a", {"q"}, {"p"})
+    t.parked(at(3), "a")
+    [*t.assigned(at(4), "b", {"p"}, set())]
+    assert not t.twice and t.has == {"a": {"q"}, "b": {"p"}}
+    assert (begun.how, begun.released, begun.heir) == ("left", at(3), "b")
+
+
 def test_a_static_member_that_comes_back_has_what_its_old_id_had() -> None:
     t = Handovers()
     [*t.assigned(at(1), "old", {"p"}, set())]
