@@ -141,6 +141,8 @@ class EpochStory:
                 fenced = event.what == "fenced"
                 how = why_fenced(event)[1] if fenced else _WENT[event.what]
                 self.handovers.gone(at, member, how)
+            elif member is not None and event.what == "away":
+                self.handovers.parked(at, member)
             elif member is not None and event.what == "rejoined" and event.detail:
                 self.handovers.renamed(event.detail, member)
         if current is not None:

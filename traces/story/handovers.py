@@ -76,10 +76,18 @@ class Handovers:
         for partition in sorted(self.has.pop(member, ())):
             self._released(partition, member, at, how)
 
+    def parked(self, at: Moment, member: str) -> None:
+        """A static member is away for a while, which frees what it has been told to give up."""
+        for partition in sorted(self.has.get(member, ())):
+            begun = self._open.get(partition)
+            if begun is not None and begun.source == member and begun.asked is not None:
+                self.has[member] -= {partition}
+                self._released(partition, member, at, "left")
+
     def forget(self) -> None:
         """Lines may be missing here: what the members have now is not known."""
         for begun in self._open.values():
-            begun.how = begun.how or UNSEEN
+            begun.how, begun.unseen = begun.how or UNSEEN, True
         self.has, self._holder, self._open = {}, {}, {}
 
     def renamed(self, old: str, new: str) -> None:

@@ -75,8 +75,9 @@ class Handover:
     # later target assignment left them with it before it was told; `unseen` if lines are missing.
     released: Moment | None = None
     how: str = ""
-    # The heir was given them.
+    # The heir was given them; or lines are missing that may have told it.
     taken: Moment | None = None
+    unseen: bool = False
 
     @property
     def held_ms(self) -> int | None:
@@ -86,7 +87,8 @@ class Handover:
     @property
     def waits(self) -> bool:
         """Somebody still waits for them."""
-        over = self.how in (KEPT, UNSEEN) or (self.dropped and self.released is not None)
+        over = self.how in (KEPT, UNSEEN) or self.unseen
+        over = over or (self.dropped and self.released is not None)
         return self.taken is None and not over
 
 

@@ -286,7 +286,8 @@ class JavaWords:
         self._say(me, INVOKER, f"{said} {names(some)}")
         if calls == Calls.ASSIGNED:
             process = self.process(me)
-            self.owned += [Owned(process, p, self._now) for p in numbers(some)]
+            mine = {o.partition for o in self.owned if o.process == process and o.until is None}
+            self.owned += [Owned(process, p, self._now) for p in numbers(some) if p not in mine]
         else:
             self._gives_up(me, some, "lost" if lost or calls == Calls.LOST else "revoked")
 

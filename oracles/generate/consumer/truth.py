@@ -60,6 +60,10 @@ class Truth:
                 self._why = CAUSES[h.how], (h.member,)
                 for had in [one for one in self.has.values() if one.member == h.member]:
                     self._ends(had, now, _WENT[h.how])
+            case Went():  # what it was to give up is free
+                for had in [one for one in self.has.values() if one.member == h.member]:
+                    if had.asked is not None:
+                        self._ends(had, now, "left")
             case Bumped():
                 self._bumped(h.epoch)
             case Planned():
@@ -90,6 +94,8 @@ class Truth:
                 self._ends(had, now, "acknowledged")
             elif had.partition in h.revoking and had.asked is None:
                 self.has[h.member, had.partition] = evolve(had, asked=now)
+            elif had.partition in h.assigned:
+                self.has[h.member, had.partition] = evolve(had, asked=None)
         for partition in mine:
             self.has.setdefault((h.member, partition), Had(h.member, partition, now))
         if h.state == State.STABLE and h.epoch == self._target:

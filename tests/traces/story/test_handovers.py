@@ -194,6 +194,37 @@ def test_two_holders_at_once_are_noticed() -> None:
     assert [(p, one, other) for p, one, other, _ in t.twice] == [("p", "a", "b")]
 
 
+def test_what_was_given_up_before_a_load_waits_for_no_line() -> None:
+    t = Handovers()
+    [*t.assigned(at(1), "a", {"p"}, set())]
+    (begun,) = t.planned(at(2), {"b": {"p"}})
+    [*t.assigned(at(3), "a", set(), {"p"})]
+    [*t.assigned(at(4), "a", set(), set())]
+    assert begun.waits
+    t.forget()
+    assert (begun.how, begun.taken, begun.waits) == ("acknowledged", None, False)
+
+
+def test_what_a_member_has_to_give_up_when_it_is_first_seen_is_not_given_to_it() -> None:
+    t = Handovers()
+    (begun,) = t.assigned(at(1), "a", {"q"}, {"p"})
+    assert (begun.source, begun.taken, begun.waits) == ("a", None, True)
+    [*t.assigned(at(2), "a", {"q"}, set())]
+    [*t.assigned(at(3), "b", {"p"}, set())]
+    assert (begun.heir, begun.how, begun.waits) == ("b", "acknowledged", False)
+
+
+def test_a_static_member_that_goes_away_frees_what_it_was_to_give_up() -> None:
+    """GroupMetadataManager.consumerGroupStaticMemberGroupLeave."""
+    t = Handovers()
+    [*t.assigned(at(1), "a", {"p", "q"}, set())]
+    (begun,) = t.assigned(at(2), "a", {"q"}, {"p"})
+    t.parked(at(3), "a")
+    [*t.assigned(at(4), "b", {"p"}, set())]
+    assert not t.twice and t.has == {"a": {"q"}, "b": {"p"}}
+    assert (begun.how, begun.released, begun.heir) == ("left", at(3), "b")
+
+
 def test_a_static_member_that_comes_back_has_what_its_old_id_had() -> None:
     t = Handovers()
     [*t.assigned(at(1), "old", {"p"}, set())]
