@@ -69,6 +69,7 @@ def memory_of_model(known: Regexes | None, scope: ConsumerScope) -> Mapping[str,
         "pattern resolved": known.resolved,
         "resolution": "none" if task is None else "begun" if task.found is None else "looked",
         "last resolution": known.age.name if known.resolved else None,
+        "topics since": known.behind,
         **{f"expression {k + 1}": mask for k, mask in enumerate(known.found)},
     }
 
@@ -79,6 +80,7 @@ def memory_of_kafka(memory: Memory, scope: ConsumerScope, now_ms: int) -> Mappin
         return {}
     group = memory if isinstance(memory, ConsumerMemory) else None
     found = {one.regex: one for one in (group.regexes if group else ())}
+    newest = group.new_topics_version if group else -1
     waits = memory.tasks, memory.results
     ages = {_age(now_ms - one.timestamp_ms).name for one in found.values()}
     masks = {
@@ -87,6 +89,7 @@ def memory_of_kafka(memory: Memory, scope: ConsumerScope, now_ms: int) -> Mappin
     }
     return {
         "resolution": {(0, 0): "none", (1, 0): "begun", (0, 1): "looked"}.get(waits, waits),
+        "topics since": any(one.version < newest for one in found.values()),
         "last resolution": ages.pop() if len(ages) == 1 else (sorted(ages) or None),
         **{f"expression {k}": masks.get(expression(k, scope)) for k in range(1, scope.regexes + 1)},
     }

@@ -157,6 +157,8 @@ class ConsumerMemory(Memory):
     metadata_deadline_ms: int = field(default=0, kw_only=True)
     metadata_deadline_epoch: int = field(default=0, kw_only=True)
     regexes: tuple[ResolvedRegex, ...] = field(default=(), kw_only=True)
+    # The version of the last metadata with topics that were created; of no single group.
+    new_topics_version: int = field(default=-1, kw_only=True)
 
 
 @frozen

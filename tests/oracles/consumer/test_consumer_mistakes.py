@@ -53,7 +53,7 @@ ASKED = {
     "expressions": 4_000,
     "expressions of two members": 1_500,
     "expressions of one topic": 3_000,
-    "expressions over a load": 6_000,
+    "expressions over a load": 2_000,
 }
 # The same for members.
 ASKED_OF_MEMBERS = {"no listener": 400, "listener": 4_000, "listener of two topics": 3_000}
