@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.contexts import exists_in, in_protocol
-from groupcheck.traces.causes.group_evidence import NEAR_LINES, GroupEvidence
+from groupcheck.traces.causes.group_evidence import NEAR_LINES, GroupEvidence, is_process
 from groupcheck.traces.causes.knowledge import (
     Cause,
     Confidence,
@@ -250,7 +250,8 @@ def is_after(last: Statement, said: Statement) -> bool:
 
 def concerns(broken: Statement, said: Statement) -> bool:
     """Does a member at work show that what was broken works again? A coordinator's line does."""
-    return said.library == BROKER or not broken.who or said.who == broken.who
+    same = is_process(broken) and (said.log, said.process) == (broken.log, broken.process)
+    return said.library == BROKER or not broken.who or said.who == broken.who or same
 
 
 def _short(value: Any) -> Any:

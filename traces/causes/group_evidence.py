@@ -50,6 +50,11 @@ class Counted:
 ALL = Counted()
 
 
+def is_process(said: Statement) -> bool:
+    """Is its writer known by the process alone?"""
+    return bool(said.process) and said.who == said.process
+
+
 @define
 class StatementTally:
     """The statements of one kind about one group."""

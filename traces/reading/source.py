@@ -147,7 +147,7 @@ class Source:
     @property
     def service(self) -> str:
         """The service or pod that wrote it, if a frame that was left out named it."""
-        return self.pieces[0].service
+        return next((piece.service for piece in self.pieces), "")
 
     @property
     def capture(self) -> CaptureSummary | None:
