@@ -27,6 +27,8 @@ def none(*args, **named):
 _thread.start_new_thread = _thread.start_joinable_thread = none
 import json
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.show import meter
+meter.PAGE.set(lambda text: None)  # a page hears how far a command is, and of its memory
 codes = [cli.run(one) for one in json.loads(sys.argv[1])]
 compiled = [m.__name__ for m in [*sys.modules.values()]
             if "site-packages" in (f := getattr(m, "__file__", None) or "") and f.endswith(".so")]

@@ -15,15 +15,17 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.explore import command
-from groupcheck.oracles.explore.questions import Desk
 from groupcheck.oracles.printable import as_json, printable
 from groupcheck.oracles.show import meter
+
+if TYPE_CHECKING:
+    from groupcheck.oracles.explore.questions import Desk
 
 FRAMED = """
 (() => {
@@ -104,6 +106,8 @@ class Walked:
 
 def walked(arguments: Sequence[str], folder: str | Path) -> Walked:
     """Begins the walk of `explore ARGUMENTS`, in a folder as `answered` does."""
+    from groupcheck.oracles.explore import command  # late: most tabs walk nowhere
+
     taken: list[Desk] = []
     listening = command.TAB.set(taken.append)
     try:

@@ -4,7 +4,9 @@ a static host on the loopback interface. Pictures go to build/browser.
 
 from __future__ import annotations
 
+import base64
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,6 +162,34 @@ def test_bad_input_is_refused_as_on_the_command_line(log: Page, tmp_path: Path) 
         told.err, True,
     )  # fmt: skip
     assert told.code == 2 and text(log, "code").endswith("(exit code 2)")
+
+
+def test_files_of_a_folder_are_read_packed_and_by_their_names(log: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    shutil.copyfile(ROOT / "tests/data/requests/live-poll_timeout.log.gz", folder / "r.log.gz")
+    shutil.copyfile(ROOT / "tests/data/clients/poll_timeout.b.log.gz", folder / "-c.log.gz")
+    files = {p.name: base64.b64encode(p.read_bytes()).decode() for p in folder.iterdir()}
+    # As an input has them after a choice; the test cannot choose a folder.
+    log.run(
+        f"""(() => {{
+            const chosen = new DataTransfer();
+            for (const [name, text] of Object.entries({json.dumps(files)})) {{
+                const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+                chosen.items.add(new File([bytes], name));
+            }}
+            const input = document.getElementById('files');
+            input.files = chosen.files;
+            input.dispatchEvent(new Event('change'));
+        }})()"""
+    )
+    until(log, "document.getElementById('sample-told').textContent.startsWith('2 file')")
+    until(
+        log, "document.getElementById('meter').hidden && !document.getElementById('answer').hidden"
+    )
+    names = ["./-c.log.gz" if name.startswith("-") else name for name in files]
+    told = answered(["replay", "--", *names], folder)
+    assert told.code in (0, 1) and text(log, "out") == told.out
 
 
 def test_a_mistake_is_shown_at_its_line_and_mended_it_holds(write: Page) -> None:
