@@ -141,7 +141,7 @@ def test_a_sweep_of_simulations_writes_table_page_and_document(
         ("static_membership", 5, "holds"),
     ]
     table = parquet.read_table(out / "simulations.parquet").to_pylist()
-    assert len(table) == 3 * 16
+    assert len(table) == 3 * 17
     rounds = [r for r in table if r["measure"] == "rounds"]
     assert [(r["mean"], r["at_most"]) for r in rounds] == [(6.0, 0.0), (0.0, 0.0), (0.0, 0.0)]
     page = (out / "sweep.html").read_text()
