@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from groupcheck.model.engine import evolve
 from groupcheck.model.engine.staged import explore
 from groupcheck.model.engine.verdict import HOLDS, Verdict
-from groupcheck.model.protocol.classic.client import Client, Member
+from groupcheck.model.protocol.classic.client import Calls, Client, Member, join_answer
 from groupcheck.model.protocol.classic.features.unsubscribe import unsubscribe
+from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import JoinGroup, LeaveGroup
+from groupcheck.model.protocol.messages import Answer, JoinGroup, LeaveGroup
+from groupcheck.model.protocol.transform import own
 from groupcheck.oracles.explain.subject import subject
 
 NAME = "classic+unsubscribe"
@@ -62,11 +65,18 @@ def test_a_member_outside_the_group_and_a_static_one_send_nothing() -> None:
     assert verdict.rules["unsubscribe:silent"] and "unsubscribe:heard" not in verdict.rules
 
 
-def test_a_member_that_waits_in_commit_sync_cannot_unsubscribe() -> None:
-    fields = {"members": 1, "generations": 1, "faults": {"unsubscribe": 1, "lose_response": 1}}
-    with_style = checked(**fields, commit_style="sync")
-    assert "waits_in_commit_sync" not in with_style.goals_not_met
-    assert with_style.verdict == HOLDS
+@pytest.mark.parametrize(("calls", "count"), [(Calls.COMMIT_SYNC, 0), (Calls.THREW, 1)])
+def test_a_member_that_waits_in_commit_sync_cannot_unsubscribe(calls: Calls, count: int) -> None:
+    spec = subject(NAME, members=1, faults={"unsubscribe": 1}, commit_style="sync").spec
+    waits = evolve(OWNS, calls=calls)
+    assert len([*own(spec, unsubscribe).call(waits, Link(), ONCE, spec.scope)]) == count
+
+
+def test_a_member_that_has_left_ignores_that_its_old_id_is_unknown() -> None:
+    spec = subject(NAME, members=1, faults={"unsubscribe": 1}).spec
+    told = Link(answer=Answer(JoinGroup(0), UNKNOWN_MEMBER_ID))
+    for client, label in ((Client(), "ignored"), (Client(state=Member.PREPARING, id=0), "refused")):
+        assert [found for found, *_ in own(spec, join_answer).call(client, told)] == [label]
 
 
 def test_whoever_has_unsubscribed_joins_again_in_the_end() -> None:
