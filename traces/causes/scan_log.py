@@ -22,7 +22,7 @@ def scan_log(
     broker's. `group`: only about this one; `without`: marks of lines that only another
     parser understands.
     """
-    notes, log, brokers, last = Notes(), ClientLog(name=source.name, service=source.service), 0, 0
+    notes, log, brokers, last = Notes(), ClientLog(name=source.name), 0, 0
     for said in log.statements(source.lines(notes, without=without)):
         if said.library == BROKER and said.line != last:
             brokers, last = brokers + 1, said.line

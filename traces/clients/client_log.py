@@ -85,8 +85,6 @@ class ClientLog:
     sentences: Sentences = Factory(all_sentences)
     # The name of the log, for its statements.
     name: str = ""
-    # The service that wrote all its lines, if a frame that was left out named it.
-    service: str = ""
     # Lines that hold a statement, and lines of a known library about groups that hold none.
     understood: int = 0
     strange: int = 0
@@ -216,7 +214,7 @@ class ClientLog:
                 self._cut = number, line, text, about.library
             return
         self.understood += 1
-        time, process = time_in_json(line), process_of(line) or self.service
+        time, process = time_in_json(line), process_of(line)
         if time is None:
             time = self._time_of(text[: hits[0].begin], text)
         if len(hits) > 1 or not about.library:
@@ -266,7 +264,7 @@ class ClientLog:
                 time=self._clock.beside(self._time_of(text)),
                 library=about.library,
                 log=self.name,
-                process=process_of(line) or self.service,
+                process=process_of(line),
                 group=about.group,
                 client=about.client,
             )
@@ -303,7 +301,7 @@ class ClientLog:
                 time=self._clock.beside(self._time_of(dump.head)),
                 library="java",
                 log=self.name,
-                process=process_of(dump.head) or self.service,
+                process=process_of(dump.head),
                 group=dump.values.get("group.id", ""),
                 client=dump.values.get("client.id", ""),
                 instance=dump.values.get("group.instance.id", ""),
@@ -326,7 +324,7 @@ class ClientLog:
             text=line.strip()[:TEXT_CHARS],
             time=self._clock.beside(self._time_of(line)),
             log=self.name,
-            process=process_of(line) or self.service,
+            process=process_of(line),
             group=about.group,
             client=about.client,
             fields=fields,

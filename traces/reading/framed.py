@@ -26,7 +26,7 @@ _CONTAINER = re.compile(
     rb"(\d{4}-\d\d-\d\dT[\d:.]{8,20}(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) F(?: |\Z)"
 )
 _SERVICE = re.compile(
-    rb"\A(?:([A-Za-z][\w.@-]{1,120})[ \t]{0,40}\|(?: |\Z)|\[pod/([\w./-]{1,200})\](?: |\Z))"
+    rb"\A(?:([A-Za-z][\w.@-]{1,120})[ \t]{0,40}\|(?: |\Z)|\[pod/[\w./-]{1,200}\](?: |\Z))"
 )
 _NUMBERED = re.compile(rb"[-_.]\d{1,4}[ \t]*\||\]")
 _NO_SERVICE = {b"trace", b"debug", b"info", b"warn", b"warning", b"error", b"fatal", b"severe"}
@@ -59,9 +59,7 @@ def unframed(piece: Piece, shelf: Shelf) -> tuple[Piece, str]:
         copy = shelf.keep(piece.name, io.BytesIO(inner))
     except (*DAMAGE, TraceError):
         return piece, ""  # it is read as it is, and its report says what is wrong
-    service = _SERVICE.match(text.lstrip())
-    name = (service[1] or service[2] or b"").decode() if service else ""
-    return evolve(copy, torn=piece.torn, watch=piece.watch, service=name), UNFRAMED
+    return evolve(copy, torn=piece.torn, watch=piece.watch), UNFRAMED
 
 
 def inside(text: bytes) -> bytes | None:

@@ -56,8 +56,6 @@ class Piece:
     torn: str = ""
     # Of a packet capture, whose exchanges are its lines.
     capture: CaptureSummary | None = None
-    # The service or pod that the frame of its lines named, which was left out.
-    service: str = ""
     # The temporary folder of `path`, which is deleted with the last piece that holds it.
     held: object = field(default=None, eq=False, repr=False)
     # Is told how far the file has been read, each time that it is.
@@ -143,11 +141,6 @@ class Source:
         """Everything that was noticed about the pieces before they were read as lines."""
         captured = (note for piece in self.pieces if piece.capture for note in piece.capture.notes)
         return (*self.remarks, *dict.fromkeys(captured))
-
-    @property
-    def service(self) -> str:
-        """The service or pod that wrote it, if a frame that was left out named it."""
-        return next((piece.service for piece in self.pieces), "")
 
     @property
     def capture(self) -> CaptureSummary | None:

@@ -24,8 +24,6 @@ def test_a_log_is_read_without_the_frame_of_its_lines(tmp_path: Path) -> None:
     log = tmp_path / "app.log"
     log.write_text(f"app-1  | {LINE}\napp-1  | {REST}\napp-1  |\n")
     assert text(log) == ([LINE, REST, ""], (f"{log}: {UNFRAMED}",))
-    (source,) = find_logs([str(log)]).sources
-    assert source.service == "app-1"
     log.write_text(f"app-1  | {LINE}\napp-2  | {REST}\n")
     lines, notes = text(log)
     assert lines == [f"app-1  | {LINE}", f"app-2  | {REST}"] and notes == ()
