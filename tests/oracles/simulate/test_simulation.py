@@ -15,6 +15,7 @@ from groupcheck.model.engine import UserError, reference, values
 from groupcheck.model.protocol.messages import NO_GENERATION
 from groupcheck.model.variants import load
 from groupcheck.model.variants.registry import names
+from groupcheck.oracles.check.run import check
 from groupcheck.oracles.command_line import cli, cli_simulate
 from groupcheck.oracles.simulate import (
     SCENARIOS,
@@ -71,15 +72,16 @@ def test_a_paused_process_is_removed_once_its_session_is_over(
 
 @pytest.mark.parametrize("variant", ["classic", "cooperative", "async_server"])
 def test_what_ran_before_in_the_process_changes_nothing(variant: str) -> None:
-    """Some values are those of an earlier run, and others are made anew: equal ones need not be
-    the same one.
+    """Neither another simulation nor a search, which remembers values; and a simulation remembers
+    none, so that those of thousands of members do not stay.
     """
     setup = SMALL.with_(variant=variant, answer_ms=1, seed=7)
     first = simulate(setup)
-    forgetful = [r for (of, *names), r in values._replacers.items() if {*names} & {"request"}]
-    for replacer in forgetful:
-        replacer.made, replacer.left = None, 10**9
-    assert forgetful and simulate(setup) == first
+    simulate(setup.with_(members=3, seed=8))
+    check(variant, members=2, generations=1)
+    remembered = {key: (r.spared, r.left) for key, r in values._replacers.items()}
+    assert remembered and simulate(setup) == first
+    assert {key: (r.spared, r.left) for key, r in values._replacers.items()} == remembered
 
 
 def test_a_variant_has_the_same_numbers_whatever_it_is_compared_with() -> None:
