@@ -45,7 +45,9 @@ class Desk:
     view_name: str = ""
 
     def __attrs_post_init__(self) -> None:
-        self._others: dict[str, Walk] = {}
+        # The subject that was asked for last beside this one, and its name. No more are kept: a
+        # page can ask for any number of them.
+        self._other: tuple[str, Walk] | None = None
 
     def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a question: `ask` says what, `key` where. Raises `UserError` for a question
@@ -201,9 +203,9 @@ class Desk:
     def _beside(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """How far another subject follows, and its state there."""
         name = _text(question, "other")
-        if name not in self._others:
-            self._others[name] = Walk(other_of(self.walk.about, name))
-        other = self._others[name]
+        if self._other is None or self._other[0] != name:
+            self._other = name, Walk(other_of(self.walk.about, name))
+        other = self._other[1]
         found = beside(self.walk, other, name)
         last = tuple(found.states[-1][s] if i is None else found.states[-1][s][i]
                      for s, i in other.see.places)  # fmt: skip
