@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import attrs
 import pytest
 
@@ -12,7 +10,6 @@ from groupcheck.oracles.explain.subject import subject
 from groupcheck.oracles.explore.beside import beside, other_of
 from groupcheck.oracles.explore.walk import Walk
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "two_phase_commit.py"
 BUG = "keeps_partitions_when_lost"
 KEY = "gc1-0.0.2.2.0.3.0.0.2.1.2.0.1.0"
 
@@ -65,27 +62,6 @@ def test_variants_are_compared_at_one_scope() -> None:
         " member B joins generation 2, here and in cooperative. The state after it differs."
     )
     assert ("client[1].owned", "0", "1") in parting.differences
-
-
-def test_a_step_of_one_s_own_spec_is_told_with_who_takes_it(tmp_path: Path) -> None:
-    file = tmp_path / "gives_up_wrongly.py"
-    file.write_text(
-        "from attrs import evolve\n"
-        "from groupcheck.model.engine import rule\n"
-        "@rule\n"
-        "def give_up(manager):\n"
-        "    if manager.phase == 'working':\n"
-        "        yield evolve(manager, phase='committed')\n"
-    )
-    about = subject(
-        f"{EXAMPLE}:two_phase_commit", mutation=f"{file}:give_up", settings={"managers": "2"}
-    )
-    walk = Walk(about)
-    walk.take(next(c.number for c in walk.choices if c.words == "manager 1: give up"))
-    parting = beside(walk, Walk(other_of(about, "healthy"))).parting
-    assert parting is not None and parting.words.startswith(
-        "Manager 1: give up, here and in two-phase commit. The state after it differs."
-    )
 
 
 @pytest.mark.parametrize(

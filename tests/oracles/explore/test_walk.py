@@ -104,7 +104,7 @@ def test_a_node_has_its_key_and_its_branches(two: Walk) -> None:
     end = two.at
     two.begin(0)
     two.take(other)
-    assert (two.at.branches, end.branches) == (1, 1)
+    assert (two.at.branches, end.branches, end.line[0].branches) == (1, 1, 0)
     two.follow(end.key)
     assert two.at is end and end.line[1].key == f"gc1-0.{first}"
 
