@@ -58,8 +58,9 @@ class Subject:
     # FILE.py:NAME if the user's own spec was named so, and the arguments that made it.
     origin: str = ""
     arguments: Mapping[str, Any] = attrs.field(factory=dict)
-    # FILE.py:NAME of the user's own invariants among those that were asked for.
-    own_invariants: tuple[str, ...] = ()
+    # The names of the invariants that were asked for, if one of them is the user's own
+    # (FILE.py:NAME) or one that the protocol is known to break: neither is judged unasked.
+    asked_invariants: tuple[str, ...] = ()
     mutation: Mutation | None = None
     # The names that the user asked for. If one of them never happens, the verdict is `unknown`.
     faults: tuple[str, ...] = ()
@@ -357,10 +358,16 @@ def _asked(
         goals=(*spec.goals, *_added(wanted, spec.goals)),
     )
     known = _known_goals(spec, [p if isinstance(p, str) else p.name for p in wanted])
-    named = tuple(p for p in invariants if isinstance(p, str) and own.is_own(p))
+    named = tuple(p for p in invariants if isinstance(p, str))
+    adds = bool(asked) or any(map(own.is_own, named))
     runs = spec.progress if about.progress else ()
     there = [p.name for p in (*spec.invariants, *spec.refinements, *about.not_promised, *runs)]
-    return attrs.evolve(about, spec=_only(spec, names, there), goals=known, own_invariants=named)
+    return attrs.evolve(
+        about,
+        spec=_only(spec, names, there),
+        goals=known,
+        asked_invariants=named if adds else (),
+    )
 
 
 def _promise(given: Any, kinds: tuple[type, ...], what: str) -> Any:

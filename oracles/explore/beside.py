@@ -12,7 +12,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.engine.verdict import Path, Step
+from groupcheck.model.engine.verdict import Step
 from groupcheck.oracles.explain.subject import (
     Subject,
     every_mutation,
@@ -123,12 +123,12 @@ def beside(walk: Walk, other: Walk, name: str = "") -> Beside:
         possible = [s for s, _ in see.steps(state) if _acts(s) == _acts(step)]
         follows = next((s for s in possible if shared.same(step.state, s.state)), None)
         if follows is None:
-            here = _words(walk, before, step)
+            here = walk.words_after(before, step).rstrip(".")
             if not possible:
                 words = f"Here {here}. In {title} that is not possible."
                 return Beside(title, tuple(states), Parting(number, False, words + _why(walk)))
             nearest = _nearest(step, possible)
-            there = _words(other, state, nearest)
+            there = other.words_after(state, nearest).rstrip(".")
             told = shared.differences(step.state, nearest.state)
             states.append(see.named(nearest.state))
             words = f"Here {here}. In {title} {there}."
@@ -172,12 +172,6 @@ def _nearest(step: Step, possible: list[Step]) -> Step:
     return max(
         possible, key=lambda s: len(wanted & {(f.name, f.me) for f in (s.firing, *s.urgent)})
     )
-
-
-def _words(walk: Walk, before: State, step: Step) -> str:
-    """A step in words."""
-    story, _ = walk.about.story(Path(walk.see.places, before, (), (step,)))
-    return story.lines[0].words.rstrip(".")
 
 
 def _why(walk: Walk) -> str:

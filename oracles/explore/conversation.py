@@ -19,7 +19,14 @@ from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explore.beside import HEALTHY, beside, other_of
 from groupcheck.oracles.explore.exports import as_link, command_lines, export
 from groupcheck.oracles.explore.seek import seek
-from groupcheck.oracles.explore.walk import Choice, Said, Walk, goals_here, promises_here
+from groupcheck.oracles.explore.walk import (
+    Choice,
+    Said,
+    Walk,
+    goals_here,
+    held_here,
+    promises_here,
+)
 from groupcheck.oracles.printable import brief, place, printable
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.text import explanation_view, facts_table
@@ -173,10 +180,8 @@ class Conversation:
                 [(said.name, _said(said, said in goals)), *((n, t) for n, t in facts if t)]
             )
         broken = [s for s in promises if s.true is False]
-        holding = sum(s.true is True for s in promises)
         facts = [("broken", f"{s.name}: {s.promise}") for s in broken]
-        facts.append(("hold", f"{holding} of {len(promises)} promises hold here"))
-        facts += [(s.name, s.note) for s in promises if s.true is None][:1]
+        facts.append(("hold", held_here(self.walk, promises)))
         met = [s.name for s in goals if s.true]
         return facts_table([*facts, ("met", ", ".join(met) or f"none of {len(goals)} goals")])
 
@@ -197,9 +202,7 @@ class Conversation:
         for depth, node, here in self.walk.tree():
             words = printable(self.walk.words_of(node))
             told = Text(f"{depth} {words}{'  <- here' if here else ''}", "bold" if here else "")
-            # A branch is indented, and not each step.
-            indent = sum(len(n.children) > 1 for n in node.line[:-1])
-            lines.append(Padding(told, (0, 0, 0, 2 * indent)))
+            lines.append(Padding(told, (0, 0, 0, 2 * node.branches)))
         return Group(*lines)
 
     def _beside(self, rest: str) -> RenderableType:

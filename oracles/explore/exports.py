@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from attrs import frozen
+
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.explain.explanation import Explanation, rows
 from groupcheck.oracles.explore.walk import Walk
@@ -101,15 +103,24 @@ def as_link(walk: Walk, file: Path | None = None) -> str:
     return address(walk.about, walk.key) + "\n"
 
 
-Export = Callable[[Walk, Path | None], str]
+@frozen
+class Kind:
+    """What is written into a file."""
+
+    # On the button of the page.
+    words: str
+    # Of a walk, for a file that will lie there.
+    text: Callable[[Walk, Path | None], str]
+
+
 # End of a file's name -> what is written into it.
-KINDS: Mapping[str, Export] = {
-    ".py": as_pytest,
-    ".svg": as_svg,
-    ".json": as_itf,
-    ".md": as_markdown,
-    ".html": as_page,
-    ".link": as_link,
+KINDS: Mapping[str, Kind] = {
+    ".py": Kind("pytest", as_pytest),
+    ".svg": Kind("SVG", as_svg),
+    ".json": Kind("ITF", as_itf),
+    ".md": Kind("Markdown", as_markdown),
+    ".html": Kind("page", as_page),
+    ".link": Kind("link", as_link),
 }
 
 
@@ -121,4 +132,4 @@ def export(walk: Walk, path: Path) -> str:
             where=printable(str(path))[:60],
             do=f"end it with one of {' '.join(KINDS)}",
         )
-    return KINDS[path.suffix](walk, path)
+    return KINDS[path.suffix].text(walk, path)

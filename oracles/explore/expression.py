@@ -1,9 +1,12 @@
-"""A condition over the slots of a state, as a person types it or an address carries it:
+"""A condition over the slots of a state, as a person types it or the page sends it:
 `client[0].owned and core.generation == 2`, `any(c.state == "STABLE" for c in client)`.
 
 It is parsed as Python and evaluated by this file, node by node. Nothing of it is ever given to
 `eval`: it reads fields of values, compares, counts, and can call the functions in `FUNCTIONS`
-alone. Its length, its nesting and its work are bounded.
+alone. Its length is bounded, and so is its work for one state. Each node counts as work, and so
+does each element of a tuple or a set that is made, compared, or given to a function, at every
+depth: a tuple that holds another one eight times is small in memory, but it takes eight times as
+long to hash.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from groupcheck.model.engine.element import Element, index_of
 from groupcheck.oracles.printable import printable
 
 LONGEST = 500  # characters
-MOST_WORK = 20_000  # nodes that are evaluated for one state
+MOST_WORK = 20_000  # for one state
 WIDEST = 1 << 64  # numbers stay below it
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     f.__name__: f for f in (abs, all, any, bool, len, max, min, set, sorted, sum, tuple)
@@ -91,6 +94,9 @@ class Condition:
             not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS or node.keywords
         ):
             raise self._wrong("can call nothing else", f"it can call {', '.join(FUNCTIONS)}")
+        # `sum(x, ())` joins tuples, and each join inside another one multiplies their length.
+        if isinstance(node, ast.Call) and _calls(node, "sum") and len(node.args) != 1:
+            raise self._wrong("sum takes one argument", "it adds numbers")
         if isinstance(node, ast.Constant) and not isinstance(node.value, int | str | type(None)):
             raise self._wrong(f"{node.value!r} is no whole number and no text")
         if not isinstance(node, ADMITTED):
@@ -120,16 +126,31 @@ def _stores(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
+def _calls(call: ast.Call, name: str) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == name
+
+
 class _Evaluation:
     """One evaluation, with the work that is left."""
 
     def __init__(self, condition: Condition, state: Mapping[str, Any]) -> None:
         self.condition, self.state, self.left = condition, state, MOST_WORK
 
-    def value(self, node: ast.AST, own: Mapping[str, Any]) -> Any:
+    def _work(self) -> None:
         self.left -= 1
         if self.left < 0:
             raise self.condition._wrong("takes too much work for one state")
+
+    def _weighed(self, value: Any) -> Any:
+        """The value. Its elements, and theirs, are counted as work."""
+        self._work()
+        if isinstance(value, tuple | list | set | frozenset):
+            for one in value:
+                self._weighed(one)
+        return value
+
+    def value(self, node: ast.AST, own: Mapping[str, Any]) -> Any:
+        self._work()
         match node:
             case ast.Constant():
                 return node.value
@@ -138,9 +159,9 @@ class _Evaluation:
             case ast.Attribute():
                 return self._field(self.value(node.value, own), node.attr)
             case ast.Subscript():
-                return self.value(node.value, own)[self.value(node.slice, own)]
+                return self.value(node.value, own)[self._weighed(self.value(node.slice, own))]
             case ast.Tuple() | ast.Set():
-                made = [self.value(e, own) for e in node.elts]
+                made = self._weighed([self.value(e, own) for e in node.elts])
                 return tuple(made) if isinstance(node, ast.Tuple) else frozenset(made)
             case ast.BoolOp():
                 return self._bool(node, own)
@@ -154,9 +175,10 @@ class _Evaluation:
                 chosen = node.body if self.value(node.test, own) else node.orelse
                 return self.value(chosen, own)
             case ast.GeneratorExp():
-                return tuple(self._generated(node, own, 0))
+                return self._weighed(tuple(self._generated(node, own, 0)))
             case ast.Call(func=ast.Name(id=name)):
-                return FUNCTIONS[name](*[self.value(a, own) for a in node.args])
+                given = self._weighed([self.value(a, own) for a in node.args])
+                return self._weighed(FUNCTIONS[name](*given))
         raise self.condition._wrong(f"{type(node).__name__} is not possible here")
 
     def _named(self, name: str, own: Mapping[str, Any]) -> Any:
@@ -192,6 +214,7 @@ class _Evaluation:
         numbers = isinstance(one, int) and isinstance(other, int)
         if not (numbers or (sets and not isinstance(node.op, ast.Mult))):
             raise self.condition._wrong("adds and compares whole numbers and sets alone")
+        self._weighed((one, other))  # an operation on sets compares what is alike
         found = BINARY[type(node.op)](one, other)
         if isinstance(found, int) and abs(found) >= WIDEST:
             raise self.condition._wrong("has too large a number")
@@ -201,6 +224,7 @@ class _Evaluation:
         one = self.value(node.left, own)
         for op, right in zip(node.ops, node.comparators, strict=True):
             other = self.value(right, own)
+            self._weighed((one, other))
             if not COMPARED[type(op)](*_alike(_number(one), _number(other))):
                 return False
             one = other

@@ -12,19 +12,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from groupcheck.oracles.explore.exports import KINDS
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.show.pages import render
-
-# The exports that the page offers, with their words.
-EXPORTS = (
-    ("py", "pytest"),
-    ("svg", "SVG"),
-    ("json", "ITF"),
-    ("md", "Markdown"),
-    ("html", "page"),
-    ("link", "link"),
-    ("commands", "command lines"),
-)
 
 
 @cache
@@ -42,7 +32,10 @@ def page(first: dict[str, Any]) -> str:
         "explore.html",
         first=first,
         data=Markup(as_json(first).replace("<", "\\u003c")),
-        exports=EXPORTS,
+        exports=[
+            *((ending.removeprefix("."), kind.words) for ending, kind in KINDS.items()),
+            ("commands", "command lines"),
+        ],
         script=Markup(text),
         digest=digest,
     )

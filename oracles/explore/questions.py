@@ -20,7 +20,7 @@ from groupcheck.oracles.explore.beside import HEALTHY, beside, other_of
 from groupcheck.oracles.explore.exports import KINDS, command_lines
 from groupcheck.oracles.explore.picture import picture
 from groupcheck.oracles.explore.seek import seek
-from groupcheck.oracles.explore.walk import Said, Walk, goals_here, promises_here
+from groupcheck.oracles.explore.walk import Said, Walk, goals_here, held_here, promises_here
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.report import scope_words
 from groupcheck.oracles.show.swimlane import NARROW, Picture, draw
@@ -45,7 +45,9 @@ class Desk:
     view_name: str = ""
 
     def __attrs_post_init__(self) -> None:
-        self._others: dict[str, Walk] = {}
+        # The subject that was asked for last beside this one, and its name. No more are kept: a
+        # page can ask for any number of them.
+        self._other: tuple[str, Walk] | None = None
 
     def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a question: `ask` says what, `key` where. Raises `UserError` for a question
@@ -75,7 +77,6 @@ class Desk:
                                                     *named)],
             "example": self._example(),
             "others": self._names_beside(),
-            "exports": [kind.removeprefix(".") for kind in KINDS],
         }  # fmt: skip
 
     def _example(self) -> str:
@@ -136,6 +137,7 @@ class Desk:
             ],
             "deadlock": walk.is_deadlock(),
             "promises": list(map(_said, promises)),
+            "held": printable(held_here(walk, promises)),
             "goals": list(map(_said, goals)),
         }
 
@@ -166,7 +168,6 @@ class Desk:
             "rows": _table(story),
             "prose": printable(paragraph(story)),
             "trouble": printable(trouble),
-            "legend": any(s.kind != "phase" for s in story.spans),
         }
 
     def _seek(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,17 +184,15 @@ class Desk:
 
     def _random(self, question: Mapping[str, Any]) -> dict[str, Any]:
         steps, seed = _number(question, "steps", MOST_RANDOM), _number(question, "seed", 10**9)
-        taken = self.walk.random(steps, seed)
-        return {"key": self.walk.key, "taken": len(taken)}
+        self.walk.random(steps, seed)
+        return {"key": self.walk.key}
 
     def _tree(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The branches that were tried. A branch is indented, and not each step."""
+        """The branches that were tried."""
         walk, told, more = self.walk, list[list[Any]](), 0
         for depth, node, _ in walk.tree():
             if len(told) < BRANCHES_SHOWN:
-                key = "gc1-" + ".".join(str(n.number) for n in node.line)
-                indent = sum(len(n.children) > 1 for n in node.line[:-1])
-                told.append([indent, depth, key, printable(walk.words_of(node))])
+                told.append([node.branches, depth, node.key, printable(walk.words_of(node))])
             else:
                 more += 1
         return {"branches": told, "more": more}
@@ -201,9 +200,9 @@ class Desk:
     def _beside(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """How far another subject follows, and its state there."""
         name = _text(question, "other")
-        if name not in self._others:
-            self._others[name] = Walk(other_of(self.walk.about, name))
-        other = self._others[name]
+        if self._other is None or self._other[0] != name:
+            self._other = name, Walk(other_of(self.walk.about, name))
+        other = self._other[1]
         found = beside(self.walk, other, name)
         last = tuple(found.states[-1][s] if i is None else found.states[-1][s][i]
                      for s, i in other.see.places)  # fmt: skip
@@ -226,12 +225,11 @@ class Desk:
         if f".{kind}" not in KINDS:
             raise one_of("kind of export", kind, [k.removeprefix(".") for k in KINDS], None)
         name = f"test_walk.{kind}" if kind == "py" else f"walk.{kind}"
-        return {"name": name, "text": KINDS[f".{kind}"](self.walk, None)}
+        return {"name": name, "text": KINDS[f".{kind}"].text(self.walk, None)}
 
 
 def _said(said: Said) -> dict[str, Any]:
-    statement, _, why = said.statement.partition(" Why: ")
-    texts = {"name": said.name, "promise": statement, "why": why, "source": said.source,
+    texts = {"name": said.name, "promise": said.promise, "why": said.why, "source": said.source,
              "note": said.note}  # fmt: skip
     return {**{name: printable(text) for name, text in texts.items()}, "true": said.true}
 

@@ -24,6 +24,7 @@ from groupcheck.oracles.printable import as_json, printable
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = ("", "0.0.0.0", "::", "*")
+USUAL_PORT = 80  # of http
 LARGEST = 64 << 10  # bytes of a question
 TIMEOUT_S = 30.0  # for a request to arrive
 HEADERS = {
@@ -34,6 +35,14 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+def names_of(host: str, port: int) -> list[str]:
+    """How a browser writes an address in Host and Origin, the name to show first. It writes the
+    host in lower case, and leaves port 80 out.
+    """
+    every = [host.lower()] + (["localhost"] if host == LOOPBACK else [])
+    return every if port == USUAL_PORT else [f"{name}:{port}" for name in every]
 
 
 class Server(ThreadingHTTPServer):
@@ -57,10 +66,8 @@ class Server(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             what = f"cannot listen: {getattr(error, 'strerror', '') or error}"
             raise UserError(what, where=f"{host}:{port}", do="choose another --port") from None
-        self.name = f"{host}:{self.server_address[1]}"
-        self.names = {self.name}
-        if host == LOOPBACK:
-            self.names.add(f"localhost:{self.server_address[1]}")
+        self.name, *others = names_of(host, self.server_address[1])
+        self.names = {self.name, *others}
 
     @property
     def address(self) -> str:
@@ -88,7 +95,8 @@ class Handler(BaseHTTPRequestHandler):
         if self._is_refused("ask") or self._is_foreign():
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length[:9]) > LARGEST:
+        # The length of the number is limited as well: Python refuses to read thousands of digits.
+        if not length.isdecimal() or len(length) > 9 or int(length) > LARGEST:
             self._refuse(413, "too long a question")
             return
         try:

@@ -7,6 +7,7 @@ milliseconds, and nothing compiled is imported.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
@@ -22,6 +23,7 @@ from groupcheck.model.protocol.story import Lane
 from groupcheck.oracles.explain.explanation import WHY, Explanation, retell, rows
 from groupcheck.oracles.explain.subject import Subject
 from groupcheck.oracles.printable import brief, changes, place
+from groupcheck.traces.phrases import plural
 
 FAULTS = "faults"  # the group of choices that spend a fault
 LONGEST_WALK = 1_000  # steps; the story of a longer one takes seconds
@@ -68,6 +70,18 @@ class Node:
             node = node.parent
             found.append(node)
         return found[::-1]
+
+    @property
+    def key(self) -> str:
+        """What `explain` and `--from` take to come here."""
+        return "gc1-" + ".".join(str(node.number) for node in self.line)
+
+    @property
+    def branches(self) -> int:
+        """How many nodes before this one have several children: in a tree that is shown, a branch
+        is indented, and not each step.
+        """
+        return sum(len(node.children) > 1 for node in self.line[:-1])
 
 
 class Walk:
@@ -257,7 +271,11 @@ class Walk:
         """The step that led to a node, in words."""
         if node.parent is None or node.step is None:
             return f"initial state {node.number}"
-        return self._choice(node.number, node.parent.state, node.step)[1].words
+        return self.words_after(node.parent.state, node.step)
+
+    def words_after(self, state: State, step: Step) -> str:
+        """A step out of a state, in words."""
+        return self._choice(0, state, step)[1].words
 
     @cached_property
     def lanes(self) -> tuple[Lane, ...]:
@@ -275,7 +293,7 @@ class Walk:
     @property
     def key(self) -> str:
         """What `explain` and `--from` take to come here again."""
-        return "gc1-" + ".".join(str(node.number) for node in self.at.line)
+        return self.at.key
 
     def told(self) -> tuple[Explanation, ...]:
         """The path so far, once for each promise that it breaks; once as it is if there is none."""
@@ -312,6 +330,11 @@ class Said:
         """The statement without its reason."""
         return self.statement.partition(WHY)[0]
 
+    @property
+    def why(self) -> str:
+        """The reason that the statement gives, if it gives one."""
+        return self.statement.partition(WHY)[2]
+
 
 def promises_here(walk: Walk) -> tuple[Said, ...]:
     """What every invariant says at the state at which a walk stands. An invariant over steps is
@@ -337,6 +360,22 @@ def promises_here(walk: Walk) -> tuple[Said, ...]:
         words = "Every state has a successor other than itself, or is a declared end."
         said.append(Said(DEADLOCK, words, "", not walk.is_deadlock()))
     return tuple(said)
+
+
+def held_here(walk: Walk, promises: Sequence[Said]) -> str:
+    """How many promises hold where a walk stands, and what the others are."""
+    count = Counter(s.note or s.true for s in promises)
+    parts = [f"{count.pop(True, 0)} of {plural(len(promises), 'promise')} hold here"]
+    if broken := count.pop(False, 0):
+        parts.append(f"{broken} {_is(broken)} broken")
+    parts += [f"{number} {_is(number)} {note}" for note, number in count.items()]
+    if later := len(walk.about.not_judged):
+        parts.append(f"{later} more {_is(later)} about what happens in the end: `check --progress`")
+    return "; ".join(parts)
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def goals_here(walk: Walk) -> tuple[Said, ...]:

@@ -130,8 +130,8 @@ def arguments(about: Subject) -> dict[str, Any]:
     given: dict[str, Any] = {"mutation": about.mutation.id} if about.mutation else {}
     if about.progress:
         given["progress"] = True
-    if about.own_invariants:
-        given["invariants"] = about.own_invariants
+    if about.asked_invariants:
+        given["invariants"] = about.asked_invariants
     if about.variant is None:
         return given | dict(about.arguments)
     scope = about.spec.scope

@@ -64,7 +64,8 @@ def given(about: Subject, key: str) -> Given:
         if start == about.spec.scope:  # it comes back by itself
             fields = {"mutation": bug.id} if bug else {}
     mutation, faults = fields.pop("mutation", None), fields.pop("faults", None)
-    fields.pop("progress", None), fields.pop("invariants", None)
+    for name in ("progress", "invariants"):  # no link has them
+        fields.pop(name, None)
     name = about.variant.name if about.variant else about.origin or about.spec.name
     return Given(name, key, mutation, faults, {n: _text(v) for n, v in fields.items()})
 
@@ -142,4 +143,6 @@ def command_line(about: Subject, command: str, key: str = "") -> str:
         words += [f"--{name.replace('_', '-')}", text] if option else ["--set", f"{name}={text}"]
     for name, count in (found.faults or {}).items():
         words += ["--fault", f"{name}={count}"]
+    for name in about.asked_invariants:
+        words += ["--invariant", name]
     return shlex.join(words)

@@ -50,7 +50,7 @@
   const keepLink = self.groupcheckKeep ?? ((link) => {
     if (location.hash !== `#${link}`) history.pushState(null, "", `#${link}`);
   });
-  const copyLink = self.groupcheckCopy ?? (() => navigator.clipboard?.writeText(location.href));
+  const copyLink = self.groupcheckCopy ?? (() => navigator.clipboard.writeText(location.href));
 
   async function ask(what, more = {}) {
     let told;
@@ -101,8 +101,13 @@
       return told && go(told.key);
     },
     copy: async () => {
-      await copyLink();
-      $("#where").textContent = "The link is in the clipboard.";
+      let told = "The link is in the clipboard.";
+      try {
+        await copyLink();
+      } catch { // a browser may refuse it, and has no clipboard for plain HTTP
+        told = "The address of this page is the link.";
+      }
+      $("#where").textContent = told;
     },
   };
 
@@ -140,8 +145,9 @@
     );
     renderPicture(told);
     renderChoices(told);
-    renderSaid($("#promises"), told.promises, "promises hold here", ["holds", "broken"]);
-    renderSaid($("#met"), told.goals, "goals are met here", ["met", "not met"]);
+    renderSaid($("#promises"), told.promises, told.held, ["holds", "broken"]);
+    const goals = `${met.length} of ${plural(told.goals.length, "goal")} met here`;
+    renderSaid($("#met"), told.goals, goals, ["met", "not met"]);
     $("[data-do=back]").disabled = $("[data-do=begin]").disabled = begun;
     $("[data-do=forward]").disabled = $("[data-do=play]").disabled = line === here;
     $("[data-do=random]").disabled = !told.choices.length;
@@ -272,8 +278,7 @@
 
   function renderSaid(details, every, words, [yes, no]) {
     details.hidden = !every.length;
-    const count = every.filter((s) => s.true).length;
-    details.querySelector("summary").textContent = `${count} of ${every.length} ${words}`;
+    details.querySelector("summary").textContent = words;
     details.querySelector("ul").replaceChildren(...every.map((s) => {
       const said = s.true === null ? s.note : s.true ? yes : no;
       return el("li", {}, el("b", { class: s.true === false && no === "broken" ? "fact" : "" },
@@ -417,7 +422,7 @@
   $("#tree").addEventListener("toggle", () => $("#tree").open && renderTree());
 
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.("input, textarea");
+    const typing = event.target.closest?.("input, textarea, select");
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     const keys = {
       ArrowLeft: "back", ArrowRight: "forward", Home: "begin", r: "random", p: "play",
@@ -435,21 +440,33 @@
     event.preventDefault();
   });
 
-  function keyInAddress() {
+  // What the address asks for: a key, or why there is none. A command that the page recommends will
+  // be trusted, so only an address that no shell takes for anything else stands in it.
+  function inAddress() {
     const text = location.hash.slice(1);
-    if (text.startsWith(first.of)) return text.slice(first.of.length);
-    if (text) {
-      $("#error").textContent = "This link is about something else. Open it with:"
-        + ` groupcheck explore --from '${text.slice(0, 300)}'`;
-    }
-    return null;
+    if (!text) return {};
+    if (text.startsWith(first.of)) return { key: text.slice(first.of.length) };
+    const how = /^[\w=&,.+%:~/-]{1,2000}$/.test(text)
+      ? ` Open it with: groupcheck explore --from '${text}'` : "";
+    return { error: `This link is about something else.${how}` };
   }
 
   addEventListener("popstate", () => {
-    const key = keyInAddress();
-    if (key && key !== here) go(key, false);
+    const { key, error } = inAddress();
+    if (error) $("#error").textContent = error;
+    else if (key && key !== here) go(key, false);
   });
-  const asks = keyInAddress();
-  line = first.key;
-  go(asks ?? first.key, asks !== null || !location.hash);
+
+  async function start() {
+    let { key, error } = inAddress();
+    line = first.key;
+    if (key && !await go(key) && !shown) {
+      error = $("#error").textContent;
+      key = null;
+    }
+    // The address of a link that does not lead here stays, so that it can be looked at.
+    if (!key) await go(first.key, !error);
+    if (error) $("#error").textContent = error;
+  }
+  start();
 })();

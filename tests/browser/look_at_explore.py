@@ -197,6 +197,61 @@ def test_a_phone_scrolls_down_only_and_everything_has_a_name(
     assert page.errors == []
 
 
+def error(page: Page) -> str:
+    return str(page.run("document.querySelector('#error').textContent"))
+
+
+@pytest.mark.parametrize("key", ["gc1-0.99", "nothing"])
+def test_a_damaged_link_says_so_and_begins_where_the_command_does(
+    browser: Chromium, bug: Server, key: str
+) -> None:
+    page = opened(browser, f"{bug.address}#{bug.desk.first()['of']}{key}")
+    assert where(page).startswith("After 13 steps") and "key" in error(page)
+    assert page.run("document.querySelectorAll('#choices button').length") > 0
+
+
+def test_a_link_about_something_else_gives_a_command_only_if_it_is_harmless(
+    browser: Chromium, bug: Server
+) -> None:
+    honest = "v=1&of=classic&set=pattern=0%2C1&key=gc1-0" + ".0" * 300
+    page = opened(browser, f"{bug.address}#{honest}")
+    told = "This link is about something else."
+    until(page, f"document.querySelector('#error').textContent.startsWith('{told}')")
+    assert error(page) == f"{told} Open it with: groupcheck explore --from '{honest}'"
+    assert where(page).startswith("After 13 steps")
+    for hostile in ("x';curl$IFS;'", "v=1&of=classic&key=$(id)", "v=1" + "&" * 3_000):
+        page.run(f"location.hash = {json.dumps(hostile)}")
+        until(page, f"document.querySelector('#error').textContent === '{told}'")
+    assert page.errors == []
+
+
+def test_a_link_that_is_not_copied_is_not_said_to_be(browser: Chromium, bug: Server) -> None:
+    page = opened(browser, bug.address)
+    for clipboard, told in (
+        ("undefined", "The address of this page is the link."),
+        ("{ writeText: () => Promise.reject(1) }", "The address of this page is the link."),
+        ("{ writeText: async () => 1 }", "The link is in the clipboard."),
+    ):
+        page.run(
+            "Object.defineProperty(navigator, 'clipboard',"
+            f" {{ configurable: true, value: {clipboard} }})"
+        )
+        click(page, "[data-do=copy]")
+        until(page, f"document.querySelector('#where').textContent === '{told}'")
+    assert page.errors == []
+
+
+def test_keys_in_the_list_of_initial_states_do_not_walk(browser: Chromium) -> None:
+    with served(Desk(Walk(subject("triggers")))) as server:
+        page = opened(browser, server.address)
+        # `dispatchEvent` is true where nobody has taken the key for a step.
+        event = "new KeyboardEvent('keydown', { key: '1', bubbles: true, cancelable: true })"
+        dispatched = f"document.querySelector('%s').dispatchEvent({event})"
+        assert page.run(dispatched % ".tools select") is True
+        assert page.run(dispatched % "#next") is False
+        assert page.errors == []
+
+
 def test_hostile_names_and_pictures_do_nothing(browser: Chromium, tmp_path: Path) -> None:
     file = tmp_path / "hostile.py"
     file.write_text(

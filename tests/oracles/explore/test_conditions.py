@@ -9,7 +9,7 @@ import pytest
 from attrs import frozen
 
 from groupcheck import UserError
-from groupcheck.oracles.explore.expression import Condition
+from groupcheck.oracles.explore.expression import MOST_WORK, Condition
 
 
 class Phase(IntEnum):
@@ -29,6 +29,24 @@ class Core:
     @property
     def secret(self) -> int:
         raise AssertionError("a property was run")
+
+
+class Counted:
+    """A value that counts how often it is hashed or compared."""
+
+    times = 0
+
+    def __hash__(self) -> int:
+        Counted.times += 1
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        Counted.times += 1
+        return isinstance(other, Counted)
+
+    def __lt__(self, other: object) -> bool:
+        Counted.times += 1
+        return False
 
 
 Pair = namedtuple("Pair", "left right")
@@ -76,6 +94,9 @@ def test_a_condition_reads_fields_compares_and_counts(text: str, value: bool) ->
         "1 << 99",
         "(y := 1)",
         "1.5 == core.generation",
+        "len(sum((client, client), ())) == 4",
+        "sum() == 0",
+        "len(sum(*client)) == 1",
         "nobody.here == 1",
         "client[0] and " * 90 + "core",
         "(" * 400 + "core" + ")" * 60,
@@ -104,3 +125,32 @@ def test_what_is_no_condition_is_refused_before_it_is_evaluated(text: str) -> No
 def test_what_it_cannot_do_in_a_state_is_the_user_s_error(text: str) -> None:
     with pytest.raises(UserError):
         Condition(text, STATE).holds(STATE)
+
+
+def nested(name: str, at: int) -> str:
+    """Makes NAME5 of `two[at]`: a tuple of eight times NAME4, which is one of eight times NAME3."""
+    steps = [f" for {name}{k} in (({', '.join([f'{name}{k - 1}'] * 8)}),)" for k in range(1, 6)]
+    return f" for {name}0 in (two[{at}],)" + "".join(steps).replace(", ", ",")
+
+
+A, B = nested("a", 0), nested("b", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"any(set((a5,)){A})",
+        f"any({{a5}}{A})",
+        f"any(table[a5]{A})",
+        f"any({{a4, 1}} & {{b4, 2}}{A}{B})",
+        f"any(a5 == b5{A}{B})",
+        f"any(a5 in (b5,){A}{B})",
+        f"any(sorted((a5, b5)){A}{B})",
+    ],
+)
+def test_what_is_hashed_and_compared_is_bounded_as_the_evaluation_is(text: str) -> None:
+    state = {"two": (Counted(), Counted()), "table": {}}
+    Counted.times = 0
+    with pytest.raises(UserError, match="too much work"):
+        Condition(text, state).holds(state)
+    assert Counted.times <= MOST_WORK

@@ -19,7 +19,7 @@ from groupcheck import UserError
 from groupcheck.oracles.explain.subject import subject
 from groupcheck.oracles.explore.page import page
 from groupcheck.oracles.explore.questions import Desk
-from groupcheck.oracles.explore.server import LARGEST, Server
+from groupcheck.oracles.explore.server import LARGEST, Server, names_of
 from groupcheck.oracles.explore.walk import Walk
 
 BUG = "keeps_partitions_when_lost"
@@ -102,6 +102,47 @@ def test_a_question_from_elsewhere_is_refused(server: Server, headers: dict[str,
 )
 def test_what_is_no_question_is_refused(server: Server, body: bytes, status: int) -> None:
     assert asked(server, "POST", f"/{server.token}/ask", body)[0] == status
+
+
+@pytest.mark.parametrize("length", ["0000000001000000000", "9" * 5_000, "-1", "1e3", "\u0661"])
+def test_a_length_that_is_no_small_number_is_refused_unread(server: Server, length: str) -> None:
+    told = {"Content-Length": length.encode()}
+    assert asked(server, "POST", f"/{server.token}/ask", b"{}", **told)[0] == 413
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "names"),
+    [
+        ("127.0.0.1", 8080, ["127.0.0.1:8080", "localhost:8080"]),
+        ("127.0.0.1", 80, ["127.0.0.1", "localhost"]),
+        ("MyHost.Example", 8080, ["myhost.example:8080"]),
+        ("MyHost", 80, ["myhost"]),
+    ],
+)
+def test_a_server_knows_its_names_as_browsers_write_them(
+    host: str, port: int, names: list[str]
+) -> None:
+    assert names_of(host, port) == names
+
+
+def test_a_name_in_capitals_is_answered_by_what_a_browser_makes_of_it(server: Server) -> None:
+    with Server(server.desk, "LOCALHOST") as other:
+        assert other.address.startswith("http://localhost:")
+        thread = threading.Thread(target=other.handle_request)
+        thread.start()
+        status, _, _ = asked(other, "POST", f"/{other.token}/ask", QUESTION)
+        thread.join()
+        assert status == 200
+
+
+def test_one_subject_beside_is_kept_and_not_each_that_was_asked_for() -> None:
+    desk = Desk(Walk(subject("consumer", members=1)))
+    for name in ("k3=mended", "k3=as_kafka", "k3=mended"):
+        desk.answer({"ask": "beside", "key": "gc1-0", "other": name})
+    kept = desk._other
+    assert kept is not None and kept[0] == "k3=mended"
+    desk.answer({"ask": "beside", "key": "gc1-0", "other": "k3=mended"})
+    assert desk._other is kept
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from groupcheck import UserError
 from groupcheck.oracles.check.run import check
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.explain.subject import Subject, subject
+from groupcheck.oracles.explain.subject import Subject, promises, subject
 from groupcheck.oracles.explore.beginning import walk_from
 from groupcheck.oracles.explore.beside import other_of
 from groupcheck.oracles.show.report import walk_command
@@ -119,6 +119,39 @@ def test_a_command_line_comes_to_the_same_walk(capsys: pytest.CaptureFixture[str
     told = json.loads(capsys.readouterr().out)
     assert told["key"] == "gc1-0.0.2" and told["scope"] == about.scope()
     assert told["mutation"] == BUG
+
+
+@pytest.mark.parametrize("mixed", [(), ("hand_off",)])
+def test_a_command_line_judges_the_promises_that_the_check_judged(
+    mixed: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "promise of mine.py"
+    file.write_text(
+        "from groupcheck.model.engine import invariant\n"
+        "@invariant\n"
+        "def never_rebalances(core):\n"
+        "    '''Nobody joins.'''\n"
+        "    return core.generation < 1\n"
+    )
+    found = check("classic", invariants=(f"{file}:never_rebalances", *mixed), engine="plain")
+    key, judged = found.explanations[0].key, 2 + len(mixed)  # and deadlock
+    line = command_line(found.subject, "explore", key)
+    assert cli.run([*shlex.split(line)[1:], "--do", "why"]) == 0
+    told = capsys.readouterr().out
+    assert "broken  never_rebalances" in told and f"{judged - 1} of {judged} promises" in told
+    assert cli.run(shlex.split(command_line(found.subject, "explain", key))[1:]) == 0
+    assert "never_rebalances" in capsys.readouterr().out
+    assert "never_rebalances" not in address(found.subject, key)
+
+
+def test_a_command_line_judges_what_the_protocol_is_known_to_break() -> None:
+    name = promises(subject("classic").variant).not_promised[0].name
+    about = subject("classic", invariants=(name,))
+    again = command_line(about, "explore", KEY)
+    assert again == f"groupcheck explore classic --from {KEY} --invariant {name}"
+    assert "--invariant" not in command_line(
+        subject("classic", invariants=("hand_off",)), "explore", KEY
+    )
 
 
 def test_the_page_of_a_counterexample_says_how_to_walk_it(

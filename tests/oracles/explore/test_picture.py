@@ -112,6 +112,7 @@ def test_a_protocol_of_one_s_own_has_cards_and_its_own_notes() -> None:
     assert (phase.value, phase.was) == ("prepared", "working")
 
 
+@pytest.mark.night  # a limit in seconds, which a slow or busy machine may not keep
 @pytest.mark.parametrize("name", ["classic", "consumer", "share", "streams", "connect", "offsets"])
 def test_a_step_is_answered_in_a_tenth_of_a_second(name: str) -> None:
     desk = Desk(Walk(subject(name, members=3)))

@@ -12,7 +12,7 @@ from groupcheck import UserError
 from groupcheck.model.engine import Limits
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.explore.seek import seek
-from groupcheck.oracles.explore.walk import FAULTS, Walk, goals_here, promises_here
+from groupcheck.oracles.explore.walk import FAULTS, Walk, goals_here, held_here, promises_here
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_phase_commit.py"
 BUG = "keeps_partitions_when_lost"
@@ -78,6 +78,35 @@ def test_a_choice_says_which_promise_it_breaks(bug: Subject) -> None:
     walk.follow(KEY)
     kept = [c for c in walk.choices if c.words == "member B sends a heartbeat"]
     assert [c.breaks for c in kept] == [()]  # it is broken already
+
+
+def test_it_says_what_becomes_of_the_promises_that_do_not_hold(bug: Subject, two: Walk) -> None:
+    walk = Walk(bug)
+    every, steps, later = 37, 21, len(bug.not_judged)
+    assert later > 1
+    in_the_end = f"{later} more are about what happens in the end: `check --progress`"
+    assert held_here(walk, promises_here(walk)) == (
+        f"{every - steps} of {every} promises hold here; {steps} are about steps, and none was"
+        f" taken; {in_the_end}"
+    )
+    walk.follow(KEY)
+    assert held_here(walk, promises_here(walk)) == (
+        f"{every - 1} of {every} promises hold here; 1 is broken; {in_the_end}"
+    )
+    assert held_here(two, promises_here(two)) == "2 of 2 promises hold here"
+
+
+def test_a_node_has_its_key_and_its_branches(two: Walk) -> None:
+    first, other = (c.number for c in two.choices[:2])
+    two.take(first)
+    two.take(two.choices[0].number)
+    assert two.at.branches == 0 and two.at.key == two.key
+    end = two.at
+    two.begin(0)
+    two.take(other)
+    assert (two.at.branches, end.branches, end.line[0].branches) == (1, 1, 0)
+    two.follow(end.key)
+    assert two.at is end and end.line[1].key == f"gc1-0.{first}"
 
 
 def test_steps_are_undone_and_taken_again_and_branches_are_kept(two: Walk) -> None:
