@@ -123,7 +123,10 @@ def expression_is_resolved(seat: Seat | None, regexes: Regexes) -> bool:
     of=CONSUMER_REGEXES,
 )
 def new_topic_is_matched(core: Core, regexes: Regexes) -> bool:
-    """A topic that is created is matched with the group's regular expressions."""
+    """A topic that is created is matched with the group's regular expressions.
+
+    Why: nobody would consume it, although a member asked for all topics of such names.
+    """
     return not regexes.behind or core.members == 0
 
 
