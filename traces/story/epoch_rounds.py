@@ -120,8 +120,8 @@ class EpochStory:
         return event.joins_classic and event.member in self.members
 
     def _forget_return(self, event: OtherProtocol) -> None:
-        """A static member that comes back begins an epoch at once, with another subscription, or
-        none at all.
+        """Forgets that a static member came back, once that was too long ago to be why an epoch
+        begins: it begins one at once or not at all.
         """
         late = (elapsed(self._came_back, moment(event)) or 0) > AT_ONCE_MS
         if late and self.why[0] == RebalanceCause.STATIC_REPLACED:
