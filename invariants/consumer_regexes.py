@@ -10,7 +10,7 @@ from groupcheck.model.engine import goal, invariant, leads_to, step_invariant
 from groupcheck.model.protocol.consumer import heartbeats, regexes
 from groupcheck.model.protocol.consumer.memory import Core, Seat
 from groupcheck.model.protocol.consumer.messages import Link
-from groupcheck.model.protocol.consumer.regexes import Age, Regexes
+from groupcheck.model.protocol.consumer.regexes import Age, Regexes, subscribed
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.subscriptions import hidden, there
 from groupcheck.model.protocol.family import CONSUMER_REGEXES
@@ -51,11 +51,7 @@ def record_follows_its_expression(
     """
     if seat is None:
         return True
-    return seat == _as_found(seat, regexes, scope)
-
-
-def _as_found(seat: Seat, known: Regexes, scope: ConsumerScope) -> Seat:
-    return regexes.subscribed(seat, known.found, scope)
+    return seat == subscribed(seat, regexes.found, scope)
 
 
 @invariant(
@@ -127,7 +123,10 @@ def expression_is_resolved(seat: Seat | None, regexes: Regexes) -> bool:
     of=CONSUMER_REGEXES,
 )
 def new_topic_is_matched(core: Core, regexes: Regexes) -> bool:
-    """A topic that is created is matched with the group's regular expressions."""
+    """A topic that is created is matched with the group's regular expressions.
+
+    Why: nobody would consume it, although a member asked for all topics of such names.
+    """
     return not regexes.behind or core.members == 0
 
 

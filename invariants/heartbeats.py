@@ -8,6 +8,7 @@ from groupcheck.model.engine import goal, step_invariant
 from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.client import NOTHING, Client
 from groupcheck.model.protocol.classic.features.heartbeats import FAMILY as HEARD
+from groupcheck.model.protocol.classic.features.heartbeats import reaches
 from groupcheck.model.protocol.classic.group import Core, Seats
 
 
@@ -29,8 +30,7 @@ def heard_while_it_waits(before: Any, after: Any, scope: Any) -> bool:
     move, and move back with its next poll.
     """
     mine = before.client
-    could_be = not (before.link.stale or before.link.seeks) and before.link.idle
-    waits = could_be and mine.granted != NOTHING and before.seats[mine.id] is not None
+    waits = reaches(before.link) and mine.granted != NOTHING and before.seats[mine.id] is not None
     return scope.old_client or not (waits and after.seats[mine.id] is None)
 
 

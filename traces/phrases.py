@@ -1,4 +1,4 @@
-"""Words for counts, names and times, as all texts for people have them."""
+"""Words for counts, names, times and conversions, as all texts for people have them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ def some_of(names: Sequence[str], shown: int = SHOWN) -> str:
 def plural(n: int, what: str) -> str:
     """`1 rebalance`, `2 rebalances`."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def became(protocol: str, where: str = "") -> str:
+    """That a group has another protocol from now on. `where`: the generation or epoch in which, or
+    at which, it goes on, with its preposition; empty if it is not known.
+    """
+    return f"the group became a {protocol} group" + (f" {where}" if where else "")
 
 
 def seconds(ms: int) -> str:

@@ -61,8 +61,8 @@ class Told:
 def answered(
     arguments: Sequence[str], folder: str | Path, hear: Callable[[str], None] | None = None
 ) -> Told:
-    """Runs one command in a folder. `hear` is told how far it has come, some times a second, in
-    words. Every error is in the answer, as the command line tells it; nothing is raised but
+    """Runs one command in a folder. `hear` is told how far it has come, several times a second,
+    in words. Every error is in the answer, as the command line tells it; nothing is raised but
     `OSError` for a folder that is not there.
 
     Python files of the folder are read anew each time: the user may have changed them.

@@ -46,9 +46,9 @@ def client(process: int, scope: ConsumerScope) -> str:
     return BLIND if scope.restricted and process == 0 else "c"
 
 
-def begun(scope: ConsumerScope) -> tuple[Command, ...]:
-    """What comes before everything else."""
-    return (HoldTasks(),) if scope.regexes else ()
+def begun(scope: Any) -> tuple[Command, ...]:
+    """What comes before everything else. Scopes of groups of other kinds have no `regexes`."""
+    return (HoldTasks(),) if getattr(scope, "regexes", 0) else ()
 
 
 def passing(title: str, fired: str) -> tuple[Command, ...]:

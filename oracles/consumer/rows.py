@@ -58,7 +58,6 @@ from groupcheck.oracles.kafka.commands import (
     Reset,
     SetTopics,
 )
-from groupcheck.oracles.kafka.memory import Memory
 from groupcheck.oracles.kafka.schedule import Step
 
 REBALANCE_MS = 30_000
@@ -221,12 +220,12 @@ class ConsumerRows:
         if scope.max_size is not None:
             config["group.consumer.max.size"] = str(scope.max_size)
         topics = self._topics(scope.at_first)
-        denied = resolving.denied(scope) if self._regexes is not None else {}
+        denied = resolving.denied(scope)
         return Reset(topics=topics, config=config, seed=self._seed, denied=denied)
 
     def begun(self) -> tuple[Command, ...]:
         """What it is told before everything else."""
-        return () if self._regexes is None else resolving.begun(self.scope)
+        return resolving.begun(self.scope)
 
     def _topics(self, there: int) -> dict[str, int]:
         scope = self.scope
@@ -281,15 +280,10 @@ class ConsumerRows:
             **committing.answer_of_kafka(given),
             **of_kafka(memory, known, self.scope, last.now_ms),
             **committing.memory_of_kafka(memory, self.scope),
-            **self._expressions(memory, last.now_ms),
+            **resolving.memory_of_kafka(memory, self.scope, last.now_ms),
             "records written": bool(last.records),
         }
         return tuple(known), facts
-
-    def _expressions(self, memory: Memory, now_ms: int) -> Facts:
-        if self._regexes is None:
-            return {}
-        return resolving.memory_of_kafka(memory, self.scope, now_ms)
 
     def _heartbeat(
         self, request: Request, me: int, before: State, known: Known

@@ -55,10 +55,11 @@ class Order:
     def __attrs_post_init__(self) -> None:
         mute = [name for name in self.dialects if DIALECTS[name].with_clients is None]
         if self.clients and mute:
+            able = [name for name, dialect in DIALECTS.items() if dialect.with_clients is not None]
             raise UserError(
                 f"members are not printed beside {mute[0]}",
                 where="--clients",
-                do="give it with --dialect requests or requests-consumer alone",
+                do=f"give it with --dialect {', '.join(able[:-1])} or {able[-1]}, and no other",
             )
         if self.files > self.groups:
             raise UserError(

@@ -46,9 +46,15 @@ class Names:
 
 
 def own_id(choose: random.Random) -> str:
-    """A member id as the members of consumer groups make them (Kafka's Uuid.toString)."""
-    data = choose.getrandbits(128).to_bytes(16, "big")
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+    """A member id as the members of consumer groups make them: a UUID of version 4 in base64 that
+    does not begin with a dash (Kafka's Uuid.randomUuid and Uuid.toString). None of version 4 is
+    reserved.
+    """
+    id = "-"
+    while id.startswith("-"):
+        data = uuid.UUID(int=choose.getrandbits(128), version=4).bytes
+        id = base64.urlsafe_b64encode(data).decode().rstrip("=")
+    return id
 
 
 def member_id(client: int, choose: random.Random) -> str:

@@ -67,7 +67,7 @@ def test_file(result: Answer, file: Path | None = None) -> str:
 
 
 def tests_of(about: Subject, told: Sequence[Explanation], file: Path | None = None) -> str:
-    """The same for paths of a subject that were explained. A path on which no promise breaks is
+    """A pytest file with one test for each explained path. A path on which no promise breaks is
     claimed to break none.
     """
     if about.variant is None and not about.origin:

@@ -84,7 +84,7 @@ class ConsumerSteps:
             if event.shares is not None and event.epoch is not None:
                 shares = {id: self._mask(some) for id, some in event.shares.items()}
                 self._target = event.epoch, shares
-        elif event.what == "joined" and event.detail == "classic":
+        elif event.joins_classic:
             self._joins_again(event, member)
         elif event.what == "joined":
             self._record(member, Step(event.line, 0, MemberState.STABLE, 0, 0))

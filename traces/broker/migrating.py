@@ -15,9 +15,10 @@ from attrs import Factory, define
 
 from groupcheck.traces.broker.belief import Belief
 from groupcheck.traces.broker.consumer_steps import WrongStep
-from groupcheck.traces.phrases import some_of
+from groupcheck.traces.phrases import became, some_of
 from groupcheck.traces.story.epoch_rounds import FIRST_EPOCH
 from groupcheck.traces.story.events import (
+    CLASSIC,
     Converted,
     Event,
     OtherProtocol,
@@ -25,7 +26,6 @@ from groupcheck.traces.story.events import (
     RebalanceStarted,
 )
 
-CLASSIC = "classic"
 MEMBERS_KEPT = 20_000
 NAMED = 3
 
@@ -73,7 +73,7 @@ class Migrating:
         if event.what == "joined":
             self.whole = self.whole and len(self.members) < MEMBERS_KEPT
             if len(self.members) < MEMBERS_KEPT:
-                self.members[member] = event.line, event.detail == CLASSIC
+                self.members[member] = event.line, event.joins_classic
         elif event.what in ("left", "fenced"):
             self.members.pop(member, None)
         elif event.what == "rejoined":
@@ -109,10 +109,9 @@ class Migrating:
         if generation is not None and not event.was_empty:
             self._epoch = generation
             self._next = event.line, generation + 1
-        told = "the group became a consumer group"
         if event.was_empty:
-            return told, None
-        told += f" in generation {generation}" if generation is not None else ""
+            return became("consumer"), None
+        told = became("consumer", "" if generation is None else f"in generation {generation}")
         told += f", with members of the classic protocol: {self._named()}" if self.members else ""
         if empty:
             why = "the group is Empty: it is replaced by a consumer group, and not converted"
@@ -123,11 +122,10 @@ class Migrating:
         """A consumer group becomes a classic group."""
         self.judged += 1
         modern = {id: line for id, (line, classic) in self.members.items() if not classic}
-        told = "the group became a classic group"
-        wrong = None
+        told, wrong = became(CLASSIC), None
         if not event.was_empty:
             at, named = self._epoch, self._named()
-            told += f" at epoch {at}" if at is not None else ""
+            told = became(CLASSIC, "" if at is None else f"at epoch {at}")
             told += f", with members of the classic protocol alone: {named}" if named else ""
             if modern and self.whole:
                 who, line = next(iter(modern.items()))

@@ -18,15 +18,16 @@ from groupcheck.traces.broker.certain import CertainLines
 from groupcheck.traces.broker.consumer_steps import ConsumerSteps, WrongStep
 from groupcheck.traces.broker.follow_lines import LineFollower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
-from groupcheck.traces.broker.migrating import CLASSIC, Migrating
+from groupcheck.traces.broker.migrating import Migrating
 from groupcheck.traces.findings.anomalies import find_anomalies
 from groupcheck.traces.findings.findings import Findings, RefusedRequests, Window
 from groupcheck.traces.findings.held_back import held_back
 from groupcheck.traces.findings.report import Anomaly, GroupReport, UnexplainedLine
 from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.lines.sequences import Wrong
-from groupcheck.traces.phrases import plural
+from groupcheck.traces.phrases import became, plural
 from groupcheck.traces.story.events import (
+    CLASSIC,
     AssignmentReceived,
     Converted,
     CoordinatorStarted,
@@ -151,7 +152,7 @@ class Trail:
         self.timeline.observe(event)
 
     def _other(self, event: OtherProtocol | Converted, text: str) -> None:
-        if event.protocol != "classic":
+        if event.protocol != CLASSIC:
             self.protocols[event.protocol or "consumer"] += bool(event.protocol)
         if isinstance(event, OtherProtocol):
             self._member_step(event, text)
@@ -161,7 +162,7 @@ class Trail:
     def _converted(self, event: Converted, text: str) -> None:
         """The group has another protocol from now on."""
         group, wrong, rebalances = self.follower.group, None, False
-        told, members = f"the group became a {event.protocol} group", None
+        told, members = became(event.protocol), None
         if event.protocol == "consumer":
             told, wrong = self.migrating.upgraded(event, group.belief, group.base)
             members = [*self.migrating.members] if self.migrating.whole else None
@@ -190,7 +191,7 @@ class Trail:
             )
 
     def _classic(self, event: Event, text: str, broker: Broker, repeats: bool) -> None:
-        if isinstance(event, _MOVES) and event.protocol != "classic":
+        if isinstance(event, _MOVES) and event.protocol != CLASSIC:
             if event.protocol != "other":
                 self.protocols[event.protocol] += 1
                 self.consumer.forget()
@@ -328,8 +329,8 @@ class Trail:
         verdict, reason = self._verdict(
             doubts, [u for u in judged if not u.assumed], unexplained, assumed
         )
-        protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
-        found = (find_anomalies if protocol == "classic" else held_back)(self.timeline)
+        protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default=CLASSIC)
+        found = (find_anomalies if protocol == CLASSIC else held_back)(self.timeline)
         anomalies = (*_of_refusals(judged), *self.anomalies, *found)
         return GroupReport(
             self.group,

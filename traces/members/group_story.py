@@ -30,7 +30,7 @@ SOON_MS = 10_000
 """The first rebalance of the logs is that of a member which left so much earlier at most: each
 leave begins one, which others learn of with their next heartbeat.
 """
-AT_ONCE_MS = 1_000
+ANSWERED_WITHIN_MS = 1_000
 """Answers that are sent at once reach members by their clocks within this time."""
 Told = tuple[MemberStory, MemberRound]
 Leave = tuple[tuple[int, int], str, str]
@@ -182,7 +182,7 @@ def _may_be_one(a: Round, b: Round) -> bool:
     """
     if a.joined_at is not None and b.joined_at is not None:
         x, y = a.joined_at.time, b.joined_at.time
-        return x is not None and y is not None and abs(x - y) <= AT_ONCE_MS
+        return x is not None and y is not None and abs(x - y) <= ANSWERED_WITHIN_MS
     (begun, ended), (since, until) = map(_span, (a, b))
     return begun is not None and since is not None and begun <= until and since <= ended
 

@@ -11,6 +11,8 @@ from attrs import Factory, define
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.traces.exchanges.exchange import EpochExchange, Exchange, JoinExchange
 from groupcheck.traces.findings.report import Anomaly
+from groupcheck.traces.phrases import became
+from groupcheck.traces.story.events import CLASSIC
 
 KEPT = 20
 CONSUMER = "consumer"
@@ -37,12 +39,12 @@ class Conversions:
             return
         if isinstance(e, EpochExchange) and e.protocol == CONSUMER and (e.to_epoch or 0) > 0:
             if self._modern is False:
-                told = f"the group became a consumer group in generation {self._number}"
+                told = became(CONSUMER, f"in generation {self._number}")
                 self._note(e.line, f"{told}: {e.member} joined it with a heartbeat")
             self._modern, self._number = True, max(self._number, e.to_epoch or 0)
         elif isinstance(e, JoinExchange) and e.leader:
             if self._modern:
-                told = f"the group became a classic group at epoch {self._number}"
+                told = became(CLASSIC, f"at epoch {self._number}")
                 self._note(e.line, f"{told}: {e.leader} leads generation {e.to_generation}")
             self._modern, self._number = False, e.to_generation
 

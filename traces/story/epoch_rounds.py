@@ -86,11 +86,7 @@ class EpochStory:
         self._forget_return(event)
         if event.what == "fenced":
             self.why = (why_fenced(event)[0], who, event.detail or "")
-        elif event.what == "joined" and event.detail == "classic" and member in self.members:
-            pass  # a classic member joins each rebalance
-        elif event.what in _CAUSES and not (
-            event.what in _WITH_OTHERS and self.why[0] != RebalanceCause.NOT_TOLD
-        ):
+        elif event.what in _CAUSES and not self._brings_nothing(event):
             self.why = (_CAUSES[event.what], who, "")
         if member is not None:
             self._members(event.what, member, event.detail)
@@ -117,9 +113,15 @@ class EpochStory:
         self.handovers.forget()
         self.why = (RebalanceCause.NOT_TOLD, (), "")
 
+    def _brings_nothing(self, event: OtherProtocol) -> bool:
+        """Is it not why the next epoch begins, although others of its kind are?"""
+        if event.what in _WITH_OTHERS:
+            return self.why[0] != RebalanceCause.NOT_TOLD
+        return event.joins_classic and event.member in self.members
+
     def _forget_return(self, event: OtherProtocol) -> None:
-        """A static member that comes back begins an epoch at once, with another subscription, or
-        none at all.
+        """Forgets that a static member came back, once that was too long ago to be why an epoch
+        begins: it begins one at once or not at all.
         """
         late = (elapsed(self._came_back, moment(event)) or 0) > AT_ONCE_MS
         if late and self.why[0] == RebalanceCause.STATIC_REPLACED:

@@ -15,6 +15,9 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic.group import Phase
 
+CLASSIC = "classic"
+"""The protocol of groups before KIP-848, in the coordinator's words (Group.GroupType)."""
+
 
 class RebalanceCause(StrEnum):
     """Why a rebalance began, in classes."""
@@ -284,7 +287,7 @@ class GroupLoaded(Event):
     """The group was loaded from its record."""
 
     # classic, consumer, share or streams.
-    protocol: str = "classic"
+    protocol: str = CLASSIC
     # Before 3.6 the generation is printed, from 3.6 on the number of members.
     generation: int | None = None
     members: int | None = None
@@ -298,7 +301,7 @@ class MemberLoaded(Event):
     timeouts: Timeouts | None = None
     # The names of its assignors, in the order of its preference.
     protocols: tuple[str, ...] = ()
-    protocol: str = "classic"
+    protocol: str = CLASSIC
 
 
 @frozen(kw_only=True)
@@ -307,7 +310,7 @@ class GroupUnloaded(Event):
 
     # The generation of a classic group, the epoch of any other one.
     generation: int
-    protocol: str = "classic"
+    protocol: str = CLASSIC
 
 
 @frozen(kw_only=True)
@@ -371,6 +374,13 @@ class OtherProtocol(Event):
     revoking: frozenset[str] = frozenset()
     # Member -> its partitions in the new target assignment; None if the line does not tell.
     shares: Mapping[str, frozenset[str]] | None = None
+
+    @property
+    def joins_classic(self) -> bool:
+        """Does the member join with the classic protocol? It does so in each rebalance, so it may
+        have been a member before (GroupMetadataManager.classicGroupJoinToConsumerGroup).
+        """
+        return self.what == "joined" and self.detail == CLASSIC
 
 
 @frozen(kw_only=True)

@@ -450,8 +450,8 @@ class Timeline:
 
     def _other_member(self, event: OtherProtocol, id: str) -> None:
         member = self.member(id, event)
-        if event.what == "joined" and event.detail == "classic" and member.joined is not None:
-            member.gone, member.ended = "", None  # a classic member joins each rebalance
+        if event.joins_classic and member.joined is not None:
+            member.gone, member.ended = "", None
         elif event.what in ("joined", "rejoined"):
             member.joined, member.gone, member.ended = moment(event), "", None
             self.counts["joined"] += 1

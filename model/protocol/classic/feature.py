@@ -30,6 +30,18 @@ from groupcheck.model.protocol.transform import Transformation
 Scopes = tuple[Mapping[str, Any], ...]
 Promise = Predicate | StepInvariant | Liveness
 Followed = Literal["live", "whole"]
+CHANGE_THE_BASE = (
+    "static",
+    "mixed",
+    "twins",
+    "cooperative",
+    "triggers",
+    "offsets",
+    "callbacks",
+    "upgrade",
+    "round_count",
+)
+"""Features that change, or replace, rules which the features after them take as they find them."""
 
 
 @frozen(kw_only=True)

@@ -110,8 +110,8 @@ class ConsumerScope:
     regexes: int = bound(
         0,
         "How many regular expressions there are that are resolved in the background, in steps of"
-        " their own: the first one means all topics, the second one the last topic. It implies"
-        " patterns.",
+        " their own: the first one means all topics, the second one the last topic. Members may"
+        " subscribe by them; leave `patterns` out.",
         between(0, 2),
     )
     restricted: bool = bound(

@@ -208,7 +208,7 @@ class Course:
                 continue
             alive.add(key)
             if key not in self._due:
-                self._due[key] = self.now + self._soon(rule, firing.me, state)
+                self._due[key] = self.now + self._soon(rule)
             at = self._at(rule, firing, state, after)
             yield (self._due[key] if at is None else at), option
         for gone in self._due.keys() - alive:
@@ -235,7 +235,7 @@ class Course:
             return client.state == Member.FATAL or (self.ended and stuck)
         return False
 
-    def _soon(self, rule: str, me: int | None, state: State) -> float:
+    def _soon(self, rule: str) -> float:
         """How long something waits that is not bound to a time."""
         if rule == java_rules.application_subscribes.name:
             return self.choose.uniform(100, 6000)

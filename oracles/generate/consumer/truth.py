@@ -21,14 +21,12 @@ from groupcheck.oracles.generate.consumer.happenings import (
 )
 from groupcheck.oracles.generate.run import Had, TrueRound
 
-CAUSES = {
-    "left": "leave",
-    "session_expired": "session_expired",
-    "rebalance_timeout": "rebalance_timeout",
+_WENT = {
+    "left": ("leave", "left"),
+    "session_expired": ("session_expired", "expired"),
+    "rebalance_timeout": ("rebalance_timeout", "fenced"),
 }
-
-
-_WENT = {"left": "left", "session_expired": "expired", "rebalance_timeout": "fenced"}
+"""How a member went -> the cause of the next epoch, and how its partitions were released."""
 
 
 @define
@@ -57,9 +55,10 @@ class Truth:
                 self._renamed(h.former, h.member, now)
             case Went() if h.how != "away":
                 self._members.discard(h.member)
-                self._why = CAUSES[h.how], (h.member,)
+                cause, how = _WENT[h.how]
+                self._why = cause, (h.member,)
                 for had in [one for one in self.has.values() if one.member == h.member]:
-                    self._ends(had, now, _WENT[h.how])
+                    self._ends(had, now, how)
             case Went():  # what it was to give up is free
                 for had in [one for one in self.has.values() if one.member == h.member]:
                     if had.asked is not None:

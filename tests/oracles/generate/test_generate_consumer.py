@@ -5,11 +5,14 @@ the model, whatever the version and whoever wrote it.
 from __future__ import annotations
 
 import json
+import random
+from base64 import urlsafe_b64decode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -17,7 +20,7 @@ from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.generate.clock import FIRST_TIME, Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, Written, generate
-from groupcheck.oracles.generate.run import Owned, Process, Run
+from groupcheck.oracles.generate.run import Owned, Process, Run, own_id
 from groupcheck.oracles.generate.template import Filling
 from groupcheck.oracles.replay.document import round_document
 from groupcheck.oracles.show.json_schemas import printed
@@ -128,6 +131,13 @@ def check_handovers(group: GroupReport, had: Iterable[dict[str, Any]], *, ends: 
             )
             compared += 1
     return compared
+
+
+def test_a_member_makes_its_id_as_kafka_s_uuid_does() -> None:
+    choose = random.Random(1)
+    for id in [own_id(choose) for _ in range(300)]:
+        assert not id.startswith("-")
+        assert UUID(bytes=urlsafe_b64decode(f"{id}==")).version == 4
 
 
 @pytest.mark.parametrize(("dialect", "seed"), runs_of(BROKERS))

@@ -33,7 +33,7 @@ from groupcheck.model.protocol.bounds import between, bound
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import offsets
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, can_commit
-from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.feature import CHANGE_THE_BASE, Feature
 from groupcheck.model.protocol.classic.features.commit_styles import in_poll
 from groupcheck.model.protocol.classic.scope import AUTO, Scope
 from groupcheck.model.protocol.family import Family
@@ -188,18 +188,7 @@ FEATURE = Feature(
     ),
     change=commit_interval,
     styles=styles,
-    after=(
-        "static",
-        "mixed",
-        "twins",
-        "cooperative",
-        "triggers",
-        "callbacks",
-        "upgrade",
-        "unsubscribe",
-        "first_lookup",
-        "heartbeats",
-    ),
+    after=(*CHANGE_THE_BASE, "unsubscribe", "first_lookup", "heartbeats"),
     refuses={
         "offsets": "it says otherwise who commits",
         "round_count": "its members process nothing",

@@ -41,7 +41,7 @@ from groupcheck.model.engine import ScopeError, Spec, array, evolve, rule, singl
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import between, bound
 from groupcheck.model.protocol.classic import client, client_faults, failover
-from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.feature import CHANGE_THE_BASE, Feature
 from groupcheck.model.protocol.classic.features.commit_styles import leave
 from groupcheck.model.protocol.classic.features.find_coordinator import while_seeking
 from groupcheck.model.protocol.classic.scope import Scope
@@ -362,17 +362,7 @@ FEATURE = Feature(
         " (AbstractCoordinator.lookupCoordinator, NetworkClient.leastLoadedNode)."
     ),
     change=first_lookup,
-    after=(
-        "static",
-        "mixed",
-        "twins",
-        "cooperative",
-        "triggers",
-        "offsets",
-        "callbacks",
-        "upgrade",
-        "round_count",
-    ),
+    after=CHANGE_THE_BASE,
     scope_type=FirstLookupScope,
     families=(FAMILY,),
     words=WORDS,

@@ -41,7 +41,7 @@ from groupcheck.model.protocol.bounds import TRUTH, bound
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults, timers
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, beats
-from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.feature import CHANGE_THE_BASE, Feature
 from groupcheck.model.protocol.classic.features.commit_styles import only_if
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import Family
@@ -71,9 +71,16 @@ def thread_runs(client: Client, old: bool) -> bool:
     return beats(client)
 
 
+def reaches(link: Link) -> bool:
+    """Does a heartbeat that is sent now get to the coordinator, which reads it at once? A former
+    coordinator may get it instead.
+    """
+    return link.idle and not link.seeks and not link.stale
+
+
 def heard(client: Client, link: Link, old: bool) -> bool:
-    """Does the coordinator hear the member in time? A former coordinator may hear it instead."""
-    return thread_runs(client, old) and link.idle and not link.seeks and not link.stale
+    """Does the coordinator hear the member in time?"""
+    return thread_runs(client, old) and reaches(link)
 
 
 @cache
@@ -151,19 +158,7 @@ FEATURE = Feature(
         " Kafka 2.6.1 and 2.7.0 (KAFKA-10134)."
     ),
     change=heartbeats,
-    after=(
-        "static",
-        "mixed",
-        "twins",
-        "cooperative",
-        "triggers",
-        "offsets",
-        "callbacks",
-        "upgrade",
-        "round_count",
-        "unsubscribe",
-        "first_lookup",
-    ),
+    after=(*CHANGE_THE_BASE, "unsubscribe", "first_lookup"),
     scope_type=HeartbeatsScope,
     families=(FAMILY,),
     no_progress="with --progress, sessions end anyway only where nobody lives",

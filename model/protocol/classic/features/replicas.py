@@ -37,7 +37,7 @@ from attrs import frozen
 from groupcheck.model.engine import Spec, evolve, rule, single, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import failover
-from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.feature import CHANGE_THE_BASE, Feature
 from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, OffsetStore
 from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
 from groupcheck.model.protocol.classic.step_words import Words
@@ -222,19 +222,7 @@ FEATURE = Feature(
     ),
     change=replicas,
     over=("offsets",),
-    after=(
-        "static",
-        "mixed",
-        "twins",
-        "cooperative",
-        "triggers",
-        "callbacks",
-        "upgrade",
-        "round_count",
-        "unsubscribe",
-        "first_lookup",
-        "heartbeats",
-    ),
+    after=(*CHANGE_THE_BASE, "unsubscribe", "first_lookup", "heartbeats"),
     scope_type=ReplicasScope,
     families=(FAMILY,),
     words=WORDS,

@@ -25,7 +25,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, evolve, rule, single
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.feature import CHANGE_THE_BASE, Feature
 from groupcheck.model.protocol.classic.features.full_offsets.admin import reset_offsets
 from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore
 from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
@@ -169,20 +169,7 @@ FEATURE = Feature(
     ),
     change=several_groups,
     over=("offsets",),
-    after=(
-        "static",
-        "mixed",
-        "twins",
-        "cooperative",
-        "triggers",
-        "callbacks",
-        "upgrade",
-        "round_count",
-        "unsubscribe",
-        "first_lookup",
-        "heartbeats",
-        "replicas",
-    ),
+    after=(*CHANGE_THE_BASE, "unsubscribe", "first_lookup", "heartbeats", "replicas"),
     scope_type=SeveralGroupsScope,
     families=(FAMILY,),
     words=WORDS,

@@ -41,7 +41,7 @@ from groupcheck.model.protocol.classic.client import (
     reset,
 )
 from groupcheck.model.protocol.classic.client_faults import Labelled
-from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.feature import CHANGE_THE_BASE, Feature
 from groupcheck.model.protocol.classic.features.commit_styles import only_if, waits
 from groupcheck.model.protocol.classic.features.mixed import by_kind
 from groupcheck.model.protocol.classic.scope import Scope
@@ -216,17 +216,7 @@ FEATURE = Feature(
         " AbstractCoordinator.maybeLeaveGroup)."
     ),
     change=unsubscribing,
-    after=(
-        "static",
-        "mixed",
-        "twins",
-        "cooperative",
-        "triggers",
-        "offsets",
-        "callbacks",
-        "upgrade",
-        "round_count",
-    ),
+    after=CHANGE_THE_BASE,
     scope_type=UnsubscribeScope,
     families=(FAMILY,),
     words=WORDS,
