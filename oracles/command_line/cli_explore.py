@@ -42,8 +42,8 @@ ASKED = (
     "--from",
     "source",
     metavar="WHERE",
-    help="Begin there: a key, a link of the explorer, or a document of `check --json` or `explain"
-    " --json`, which also says what is explored.",
+    help="Begin there: a key, a link of the explorer, or a document of `check --json`, `explain"
+    " --json` or `bugs --real --json`, which also says what is explored.",
 )
 @click.option("--text", is_flag=True, help="Walk in the terminal: commands on standard input.")
 @click.option(

@@ -1,5 +1,5 @@
 """Where a walk begins: what `--from` names. A key, a link of the explorer, or a document that
-`check --json` or `explain --json` printed.
+`check --json`, `explain --json` or `bugs --real --json` printed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from groupcheck.oracles.show.walk_links import LONGEST, Given, parsed
 
 KEY = "gc1-"
 LINK = re.compile(r"\bv=[0-9]+&of=")
-SCHEMAS = ("groupcheck.verdict/", "groupcheck.path/")
+MUSEUM = "groupcheck.bugs-real/"  # each bug in it has a link
+SCHEMAS = ("groupcheck.verdict/", "groupcheck.path/", MUSEUM)
+JUDGEMENTS = ("groupcheck.judge/", "groupcheck.again/")
 LARGEST = 64 << 20  # bytes of a document
-DO = "give a key, a link, or a file that `check --json` or `explain --json` wrote"
+DO = "give a key, a link, or a file of `check --json`, `explain --json` or `bugs --real --json`"
 
 
 def walk_from(
@@ -44,7 +46,10 @@ def walk_from(
                 do="name a variant, or give --from a link or a document",
             )
         return Walk(asked(), source)
-    if LINK.search(source):
+    document = None if LINK.search(source) else _read(Path(source))
+    if document is not None and str(document["schema"]).startswith(MUSEUM):
+        source, document = _link_of_exhibit(document, source), None
+    if document is None:
         found = parsed(source)
         about = asked() if is_asked or variant is not None else found.subject()
         if about.title != _title(found, about):
@@ -52,7 +57,6 @@ def walk_from(
         if not found.is_own and about.scope() != found.subject().scope():
             raise _other(source, about.title)
         return Walk(about, found.key)
-    document = _read(Path(source))
     about = _of_document(document, source, variant, asked, is_asked)
     if document.get("mutation") != (about.mutation.id if about.mutation else None):
         raise _other(source, about.title)
@@ -98,9 +102,30 @@ def _read(path: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise UserError("is no JSON document", where=where, do=DO) from None
     schema = found.get("schema") if isinstance(found, dict) else None
+    if isinstance(schema, str) and schema.startswith(JUDGEMENTS):
+        raise UserError(
+            "is a judgement of a real broker or client, which walks no path of a model",
+            where=where,
+            do="`judge again` carries out its schedules",
+        )
     if not isinstance(schema, str) or not schema.startswith(SCHEMAS):
         raise UserError("is no verdict and no path of groupcheck", where=where, do=DO)
     return found  # type: ignore[no-any-return]
+
+
+def _link_of_exhibit(document: Mapping[str, Any], source: str) -> str:
+    """The link of the first bug that has one."""
+    every = document.get("exhibits")
+    for one in every if isinstance(every, list) else ():
+        path = one.get("path") if isinstance(one, dict) else None
+        link = path.get("link") if isinstance(path, dict) else None
+        if isinstance(link, str) and LINK.search(link):
+            return link
+    raise UserError(
+        "has no bug whose path can be walked",
+        where=printable(source)[:60],
+        do="the path of two bugs together is in no model of the explorer",
+    )
 
 
 def _of_document(

@@ -19,6 +19,9 @@ class ModelPath:
     promise: Annotated[str, "The promise that it breaks."]
     depth: Annotated[Count, "Its steps."]
     key: Annotated[str, "What replays it."]
+    link: Annotated[
+        str, "What `explore --from` takes to walk it; empty if it is that of several mutations."
+    ]
     prose: Annotated[str, "It in sentences."]
     why: Annotated[
         str, "Why it is not that of the bug's mutation alone, in its own scope; empty if it is."

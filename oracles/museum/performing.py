@@ -21,6 +21,8 @@ from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move, moves
 from groupcheck.oracles.museum.seen import Seen
 from groupcheck.oracles.museum.stage import Cast, Stage
+from groupcheck.oracles.show.report import walk_command
+from groupcheck.oracles.show.walk_links import address
 
 Say = Callable[[str], None]
 
@@ -34,6 +36,10 @@ class Found:
     processes: int
     partitions: int
     atomic: bool
+    # What walks the path: a command line, and a link of the explorer; empty for the path of several
+    # mutations, which it cannot put into a model together.
+    walk: str
+    link: str
 
 
 @frozen
@@ -82,6 +88,7 @@ class Performance:
                 promise=told.invariant,
                 depth=told.depth,
                 key=told.key,
+                link=self.found.link,
                 prose=told.prose,
                 why=exhibit.why,
             ),
@@ -115,12 +122,17 @@ def find(exhibit: Exhibit) -> Found:
     name = promise if isinstance(promise, str) else promise.name
     violation = next(v for v in explore(spec).violations if v.invariant == name)
     scope: Any = spec.scope
+    # The keys of a path do not depend on which promises are judged.
+    walked = subject(mutation.family.base, mutation=first, **dict(exhibit.scope))
+    key = violation.key
     return Found(
         explain(about, violation),
         moves(spec, violation.path),
         scope.members,
         scope.partition_count,
         scope.atomic_complete,
+        "" if more else walk_command(walked, key),
+        "" if more else address(walked, key),
     )
 
 

@@ -39,6 +39,8 @@ def view(shown: Sequence[Performance], whole: bool) -> Group:
             Text.assemble(state, "  ", (exhibit.mutation, "bold"), f"  {exhibit.ticket}  {title}"),
             Text(f"    path: {told.depth} steps to {told.invariant}, key {told.key}", "dim"),
         ]
+        if one.found.walk:
+            parts.append(Text(f"    walk it: {printable(one.found.walk)}", "dim"))
         if exhibit.why:
             parts.append(Text(f"    path of {' and '.join(one.path_of)}: {exhibit.why}", "dim"))
         for seen, bug in ((one.old, one.shows), (one.fixed, one.still)):

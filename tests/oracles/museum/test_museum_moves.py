@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import struct
 import zlib
 from pathlib import Path
@@ -17,6 +19,8 @@ from groupcheck.oracles.check import bugs
 from groupcheck.oracles.check.gallery import page
 from groupcheck.oracles.check.score import score
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.explore.beginning import walk_from
 from groupcheck.oracles.kafka.pins import pinned
 from groupcheck.oracles.museum import symptoms
 from groupcheck.oracles.museum.brokers import BROKERS
@@ -25,7 +29,7 @@ from groupcheck.oracles.museum.members import MEMBERS
 from groupcheck.oracles.museum.network import record
 from groupcheck.oracles.museum.performing import Found, Performance, find
 from groupcheck.oracles.museum.seen import AnswerSent, App, Cut, Fact, Seen, Sent, State
-from groupcheck.oracles.museum.showing import said, view
+from groupcheck.oracles.museum.showing import document, said, view
 from groupcheck.oracles.show.text import as_plain
 
 T0 = ("t-0",)
@@ -64,6 +68,35 @@ def test_each_path_breaks_the_promise_of_its_bug_and_can_be_carried_out(
         if not exhibit.why:
             assert found.told.invariant == mutation(exhibit.mutation).invariant
         assert found.told.depth == len(found.told.path.steps) and found.moves
+
+
+def test_each_path_of_one_bug_can_be_walked_to_the_same_end(
+    paths: dict[str, Found], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ill = seen(AnswerSent(10, "A", "JoinGroup", 25))
+    apart = {e.mutation for e in EXHIBITS if len(e.of) > 1}
+    assert {id for id, found in paths.items() if not found.walk or not found.link} == apart
+    for exhibit in EXHIBITS:
+        told, walk = paths[exhibit.mutation].told, paths[exhibit.mutation].walk
+        if not walk:
+            continue
+        assert cli.run([*shlex.split(walk)[1:], "--do", "why"]) == 0
+        shown = capsys.readouterr().out
+        assert f"after {told.depth} steps" in shown
+        if isinstance(exhibit.promise, str):
+            assert f"broken  {told.invariant}" in shown
+    file = tmp_path / "museum.json"
+    chosen = [e for e in EXHIBITS if e.of][:1] + list(exhibits(["no_sync_deadline"]))
+    performances = [Performance(e, paths[e.mutation], ill, ill) for e in chosen]
+    file.write_text(json.dumps(document(performances)))
+    walk = walk_from(str(file), None, lambda: subject("classic"), False)
+    assert walk.about.title.endswith("with no_sync_deadline")
+    assert walk.key == paths["no_sync_deadline"].told.key
+    told = " ".join(as_plain(view(performances, False)).split())
+    assert f"walk it: {paths['no_sync_deadline'].walk} " in told and told.count("walk it") == 1
+    file.write_text(json.dumps(document(performances[:1])))
+    with pytest.raises(UserError, match="no bug whose path can be walked"):
+        walk_from(str(file), None, lambda: subject("classic"), False)
 
 
 def test_the_moves_of_a_member_are_its_requests_and_answers_in_the_order_of_the_path(
