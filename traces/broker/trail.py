@@ -162,13 +162,15 @@ class Trail:
     def _converted(self, event: Converted, text: str) -> None:
         """The group has another protocol from now on."""
         group, wrong, rebalances = self.follower.group, None, False
-        told, members = became(event.protocol), None
+        members = None
         if event.protocol == "consumer":
             told, wrong = self.migrating.upgraded(event, group.belief, group.base)
             members = [*self.migrating.members] if self.migrating.whole else None
         elif event.protocol == CLASSIC:
             rebalances = self.migrating.rebalances
             told, wrong = self.migrating.downgraded(event)
+        else:
+            told = became(event.protocol)
         self.consumer.converted(members)
         self.timeline.converted(members)
         self.note("protocol_changed", event.line, told)

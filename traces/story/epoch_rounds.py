@@ -24,6 +24,8 @@ from groupcheck.traces.story.moments import (
     moment,
 )
 
+Why = tuple[RebalanceCause, tuple[str, ...], str]
+"""Why an epoch begins: cause, members and text."""
 _FENCED = (
     (re.compile(r"session\b.{0,20}\bexpired"), RebalanceCause.SESSION_EXPIRED, "expired"),
     (re.compile(r"failed to (?:transition|revoke)"), RebalanceCause.REBALANCE_TIMEOUT, "fenced"),
@@ -44,7 +46,8 @@ _CAUSES = {
 }
 _WITH_OTHERS = ("subscription", "metadata")
 """What a member that joins or leaves brings about as well."""
-_WENT = {"left": "left", "fenced": "fenced", "gone": "gone", "found gone": "gone"}
+_WENT = {"left": "left", "gone": "gone", "found gone": "gone"}
+_NOT_TOLD: Why = (RebalanceCause.NOT_TOLD, (), "")
 FIRST_EPOCH = 2
 """The first epoch of a new group is 2 (1 in some versions)."""
 
@@ -58,6 +61,11 @@ def why_fenced(event: OtherProtocol) -> tuple[RebalanceCause, str]:
     return next(known, (RebalanceCause.GONE, "fenced"))
 
 
+def how_it_went(event: OtherProtocol) -> str | None:
+    """How the member is no member any more by this event; None if it still is one."""
+    return why_fenced(event)[1] if event.what == "fenced" else _WENT.get(event.what)
+
+
 @define
 class EpochStory:
     """A group's members and its current epoch."""
@@ -67,9 +75,8 @@ class EpochStory:
     whole: bool = False
     # The members that have their assignment of the current epoch.
     reached: set[str] = Factory(set)
-    # Why the next epoch begins: cause, members and text; and when a static member came back, if it
-    # is that.
-    why: tuple[RebalanceCause, tuple[str, ...], str] = (RebalanceCause.NOT_TOLD, (), "")
+    # Why the next epoch begins, and when a static member came back, if it is that.
+    why: Why = _NOT_TOLD
     _came_back: Moment | None = None
     handovers: Handovers = Factory(Handovers)
     # Lines tell which member has reached which epoch.
@@ -89,7 +96,7 @@ class EpochStory:
         elif event.what in _CAUSES and not self._brings_nothing(event):
             self.why = (_CAUSES[event.what], who, "")
         if member is not None:
-            self._members(event.what, member, event.detail)
+            self._members(event, member)
         self._moves(event, current)
         if event.epoch is None:
             return None
@@ -111,7 +118,7 @@ class EpochStory:
             running.outcome = "interrupted"
         self.members, self.whole = dict.fromkeys(members or ()), members is not None
         self.handovers.forget()
-        self.why = (RebalanceCause.NOT_TOLD, (), "")
+        self.why = _NOT_TOLD
 
     def _brings_nothing(self, event: OtherProtocol) -> bool:
         """Is it not why the next epoch begins, although others of its kind are?"""
@@ -125,7 +132,7 @@ class EpochStory:
         """
         late = (elapsed(self._came_back, moment(event)) or 0) > AT_ONCE_MS
         if late and self.why[0] == RebalanceCause.STATIC_REPLACED:
-            self.why = (RebalanceCause.NOT_TOLD, (), "")
+            self.why = _NOT_TOLD
         if event.what == "rejoined":
             self._came_back = moment(event)
 
@@ -139,9 +146,8 @@ class EpochStory:
             begun = [*self.handovers.assigned(at, member, event.owns, event.revoking)]
         else:
             begun = []
-            if member is not None and event.what in _WENT:
-                fenced = event.what == "fenced"
-                how = why_fenced(event)[1] if fenced else _WENT[event.what]
+            how = how_it_went(event)
+            if member is not None and how is not None:
                 self.handovers.gone(at, member, how)
             elif member is not None and event.what == "away":
                 self.handovers.parked(at, member)
@@ -150,12 +156,12 @@ class EpochStory:
         if current is not None:
             current.handovers += begun
 
-    def _members(self, what: str, member: str, old: str | None) -> None:
-        if what in ("joined", "rejoined", "assignment"):
+    def _members(self, event: OtherProtocol, member: str) -> None:
+        if event.what in ("joined", "rejoined", "assignment"):
             self.members[member] = None
-            if what == "rejoined" and old and old != member:
-                self.members.pop(old, None)
-        elif what in _WENT:
+            if event.what == "rejoined" and event.detail and event.detail != member:
+                self.members.pop(event.detail, None)
+        elif how_it_went(event) is not None:
             self.members.pop(member, None)
 
     def _bumped(self, event: OtherProtocol, current: Round | None) -> Round:
@@ -164,7 +170,7 @@ class EpochStory:
         if current is not None and current.outcome == "open":
             current.outcome = "interrupted" if self._detailed else "unseen"
         cause, causers, reason = self.why
-        self.why, self.reached = (RebalanceCause.NOT_TOLD, (), ""), set()
+        self.why, self.reached = _NOT_TOLD, set()
         began = Round(
             moment(event), event.epoch - 1, event.epoch, cause=cause, causers=causers, reason=reason
         )

@@ -360,14 +360,17 @@ class GroupsDeleted(Event):
 
 @frozen(kw_only=True)
 class OtherProtocol(Event):
-    """A line about a group of a protocol that the replay does not model yet: `consumer` (KIP-848),
-    `share` (KIP-932), `streams` (KIP-1071).
+    """What a line tells of a group that is not classic: `consumer` (KIP-848), `share` (KIP-932),
+    `streams` (KIP-1071).
     """
 
     protocol: str
+    # What happened, in a word: joined, rejoined, left, fenced, epoch, target, assignment, and more.
     what: str
     member: str | None = None
     epoch: int | None = None
+    # What the line says besides: the protocol with which a member joined, the former id of one that
+    # rejoined, why one was fenced, the state of one with a new assignment.
     detail: str | None = None
     # What the member has from now on, and what it has to give up; None if the line does not tell.
     owns: frozenset[str] | None = None

@@ -32,6 +32,8 @@ ACKNOWLEDGED, KEPT, UNSEEN = "acknowledged", "kept", "unseen"
 
 @define
 class Moment:
+    """A line of a log, and its time in ms since 1970 if it has one."""
+
     line: int
     time: int | None
 

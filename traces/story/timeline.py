@@ -15,7 +15,7 @@ from typing import Any
 from attrs import Factory, define, field
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.story.epoch_rounds import EpochStory, why_fenced
+from groupcheck.traces.story.epoch_rounds import EpochStory, how_it_went
 from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
@@ -460,9 +460,7 @@ class Timeline:
         elif event.what == "assignment":
             member.armed = moment(event)
             self.reached = max(self.reached or 0, event.epoch or 0) or None
-        elif event.what in ("left", "fenced", "away", "gone", "found gone"):
-            how = "gone" if event.what == "found gone" else event.what
-            how = why_fenced(event)[1] if event.what == "fenced" else how
+        elif (how := "away" if event.what == "away" else how_it_went(event)) is not None:
             self._gone(id, event, how)
             self.counts[how] += 1
 

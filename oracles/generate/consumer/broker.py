@@ -120,13 +120,7 @@ class BrokerWords:
                     yield "DEBUG", f"Loaded member {member(id)} in consumer group <:g:>."
 
     def _joined(self, h: Joined) -> Iterator[tuple[str, str]]:
-        static = "" if h.instance is None else f" with instance id i{h.instance}"
-        kind = "Static member" if static else "Member"
-        yield (
-            "INFO",
-            f"{GROUP}{kind} {member(h.member)}{static} joins the consumer group using the consumer"
-            " protocol.",
-        )
+        yield "INFO", f"{_who(h)} joins the consumer group using the consumer protocol."
         yield "DEBUG", f"{GROUP}Member {member(h.member)} updated its subscribed topics to: [t]."
         if h.refreshed:
             self.partitions += 1
@@ -134,13 +128,10 @@ class BrokerWords:
             yield self._metadata()
 
     def _went(self, h: Went) -> Iterator[tuple[str, str]]:
-        static = "" if h.instance is None else f" with instance id i{h.instance}"
-        kind = "Static member" if static else "Member"
-        who = f"{GROUP}{kind} {member(h.member)}{static}"
         if h.how == "left":
-            yield "INFO", f"{who} left the consumer group."
+            yield "INFO", f"{_who(h)} left the consumer group."
         elif h.how == "away":
-            yield "INFO", f"{who} temporarily left the consumer group."
+            yield "INFO", f"{_who(h)} temporarily left the consumer group."
         else:
             why = (
                 "the member session expired"
@@ -177,6 +168,12 @@ class BrokerWords:
     def _held(self, given: Mapping[int, int]) -> str:
         told = (f"@{number(epoch)}" if self.words.epochs else "" for epoch in given.values())
         return f"[{', '.join(f'{TOPIC_ID}-{p}{e}' for p, e in zip(given, told, strict=True))}]"
+
+
+def _who(h: Joined | Went) -> str:
+    if h.instance is None:
+        return f"{GROUP}Member {member(h.member)}"
+    return f"{GROUP}Static member {member(h.member)} with instance id i{h.instance}"
 
 
 def _share(share: int) -> str:

@@ -30,10 +30,12 @@ HEARTBEAT_MS, SESSION_MS, POLL_MS = 1000, 6000, 9000
 max.poll.interval.ms, which is their rebalance timeout.
 """
 INTERVAL_MS = 1000
+"""group.consumer.assignment.interval.ms, where there is one (Kafka 4.3)."""
 MEAN_TROUBLE_MS = 7000
 NEVER = math.inf
 _AT_ONCE = (Member.JOINING, Member.ACKNOWLEDGING)
-_INSTEAD = (client_faults.lose_answer.name, client_faults.lose_heartbeat.name)
+LOSSES = (client_faults.lose_answer.name, client_faults.lose_heartbeat.name)
+"""A heartbeat or its answer is lost: the connection breaks."""
 FREEZE, BUSY, SLOW = "freeze", "busy", "slow"
 TROUBLES = {
     FREEZE: 3,
@@ -126,9 +128,9 @@ class Course:
         ends = _ends_process(firing)
         if rule == java_rules.application_subscribes.name and me is not None:
             self._starts(me)
-        if _beats(rule) and firing.me is not None:
-            self.sent[firing.me] = self.now
-            self.lossy.pop(firing.me, None)
+        if _beats(rule) and me is not None:
+            self.sent[me] = self.now
+            self.lossy.pop(me, None)
         while True:
             self.records.fired(firing, state, after)
             self.fired(firing, state, after)
@@ -302,7 +304,7 @@ class Course:
             self.busy[me], self.away[me] = self.now + lasts, self.now
         elif kind == SLOW:
             self.slow[me] = self.choose.choice((800, 2500, POLL_MS + 4000))
-        elif kind in _INSTEAD:
+        elif kind in LOSSES:
             self.lossy[me] = kind
         else:
             mine = [o for o in possible[kind] if o[0].me == me and not o[0].name.endswith("failed")]
@@ -327,7 +329,7 @@ _OF_APPLICATION = (
 
 
 def _beats(rule: str) -> bool:
-    return rule == java_rules.java_heartbeat.name or rule in _INSTEAD
+    return rule == java_rules.java_heartbeat.name or rule in LOSSES
 
 
 def _ends_process(firing: Firing) -> bool:

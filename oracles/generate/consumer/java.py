@@ -9,8 +9,6 @@ onPartitionsRevoked or onPartitionsLost.
 
 from __future__ import annotations
 
-import math
-
 from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.step import Semantics, State
@@ -27,9 +25,11 @@ from groupcheck.model.protocol.codes import (
 from groupcheck.model.protocol.consumer import client_faults, java_rules
 from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.java_member import Calls, Event, JavaMember
+from groupcheck.model.protocol.consumer.messages import Kind
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.broker import member, number
-from groupcheck.oracles.generate.consumer.records import Records
+from groupcheck.oracles.generate.consumer.course import LOSSES
+from groupcheck.oracles.generate.consumer.records import LEAVING_EPOCHS, Records
 from groupcheck.oracles.generate.run import Owned, Process
 
 MEMBERSHIP, INVOKER = "ConsumerMembershipManager", "ConsumerRebalanceListenerInvoker"
@@ -70,10 +70,6 @@ class JavaWords:
     # Process -> the number of the assignment that it was given last.
     _local: dict[int, int] = Factory(dict)
 
-    @property
-    def _now(self) -> int:
-        return math.ceil(self.records.now)
-
     def process(self, me: int) -> Process:
         return Process(me, self.records.lives.get(me, 0))
 
@@ -98,7 +94,7 @@ class JavaWords:
         elif rule == client_faults.crash.name:
             self._gives_up(me, -1, "killed")
             return
-        if rule == client_faults.lose_answer.name or rule == client_faults.lose_heartbeat.name:
+        if rule in LOSSES:
             self._say(me, COORDINATOR, _gone("null"))  # as Java prints a connection that broke
         if not was.known and now.known:
             self._say(me, COORDINATOR, f"Discovered group coordinator {NODE}")
@@ -123,7 +119,7 @@ class JavaWords:
             f"{level} [Consumer clientId=client-{me}, groupId=<:g:>] {text}"
             f" (org.apache.kafka.clients.consumer.internals.{logger})"
         )
-        self.lines.append((self._now, self.process(me), line))
+        self.lines.append((self.records.now_ms, self.process(me), line))
 
     def _moved(self, me: int, before: Member, after: Member | str, epoch: int) -> None:
         to = after if isinstance(after, str) else after.name
@@ -180,7 +176,7 @@ class JavaWords:
         return self.records.knew.get(me, 0)
 
     def _leaves(self, me: int, state: Member, fenced: bool) -> None:
-        last = -2 if self.records.static(me) else -1
+        last = LEAVING_EPOCHS[Kind.PARK if self.records.static(me) else Kind.LEAVE]
         if fenced:
             told = f"Member {self._id(me)} with epoch {number(self._sent(me))} got fenced but it is"
             self._say(
@@ -287,14 +283,16 @@ class JavaWords:
         if calls == Calls.ASSIGNED:
             process = self.process(me)
             mine = {o.partition for o in self.owned if o.process == process and o.until is None}
-            self.owned += [Owned(process, p, self._now) for p in numbers(some) if p not in mine]
+            self.owned += [
+                Owned(process, p, self.records.now_ms) for p in numbers(some) if p not in mine
+            ]
         else:
             self._gives_up(me, some, "lost" if lost or calls == Calls.LOST else "revoked")
 
     def _gives_up(self, me: int, some: int, how: str) -> None:
         process = self.process(me)
         self.owned = [
-            evolve(one, until=self._now, how=how)
+            evolve(one, until=self.records.now_ms, how=how)
             if one.process == process and one.until is None and some >> one.partition & 1
             else one
             for one in self.owned

@@ -4,6 +4,7 @@ relative, and its members have no ids; both follow from its steps.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -87,6 +88,11 @@ class Records:
     _asked: tuple[Request, int, bool] | None = None
     # Inside a step: the partitions that the member had when its request came.
     _shares: dict[int, int] = Factory(dict)
+
+    @property
+    def now_ms(self) -> int:
+        """The time as lines and the truth have it."""
+        return math.ceil(self.now)
 
     def start(self, me: int) -> None:
         """A process starts a consumer."""

@@ -16,7 +16,7 @@ from groupcheck.model.protocol.consumer import client_faults, java_rules
 from groupcheck.model.protocol.consumer.rules import spec
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 from groupcheck.oracles.generate.consumer.broker import BrokerWords, Words
-from groupcheck.oracles.generate.consumer.course import FREEZE, Course
+from groupcheck.oracles.generate.consumer.course import FREEZE, LOSSES, Course
 from groupcheck.oracles.generate.consumer.happenings import Answered, Happening
 from groupcheck.oracles.generate.consumer.java import JavaWords
 from groupcheck.oracles.generate.consumer.records import Records
@@ -34,7 +34,6 @@ _TROUBLES = {
     client_faults.crash.name: "killed",
     java_rules.java_poll_timeout.name: "poll_timeout",
 }
-_BROKEN = (client_faults.lose_answer.name, client_faults.lose_heartbeat.name)
 
 
 @cache
@@ -97,15 +96,11 @@ class Printed:
         )
         self.java = JavaWords(semantics, self.records)
 
-    @property
-    def now(self) -> int:
-        return math.ceil(self.records.now)
-
     def _writes(self, text: str) -> None:
-        self.coordinator.append((self.now, text))
+        self.coordinator.append((self.records.now_ms, text))
 
     def _hears(self, happening: Happening) -> None:
-        self.truth.hears(happening, self.now)
+        self.truth.hears(happening, self.records.now_ms)
         if isinstance(happening, Answered):
             self.requests.hears(happening)
         else:
@@ -116,12 +111,13 @@ class Printed:
         rule = firing.name.partition(":")[0]
         if firing.me is not None and rule in _TROUBLES:
             self._troubled(firing.me, rule)
-        if rule in _BROKEN and firing.me is not None:
+        if rule in LOSSES and firing.me is not None:
             self.requests.breaks(firing.me)
 
     def _troubled(self, me: int, what: str) -> None:
         if what in _TROUBLES:
-            self.troubles.append((self.now, self.java.process(me), _TROUBLES[what]))
+            at = self.records.now_ms
+            self.troubles.append((at, self.java.process(me), _TROUBLES[what]))
 
     def play(self) -> bool:
         """Whether the run came to its end."""

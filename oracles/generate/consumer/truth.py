@@ -57,10 +57,10 @@ class Truth:
                 self._members.discard(h.member)
                 cause, how = _WENT[h.how]
                 self._why = cause, (h.member,)
-                for had in [one for one in self.has.values() if one.member == h.member]:
+                for had in self._of(h.member):
                     self._ends(had, now, how)
             case Went():  # what it was to give up is free
-                for had in [one for one in self.has.values() if one.member == h.member]:
+                for had in self._of(h.member):
                     if had.asked is not None:
                         self._ends(had, now, "left")
             case Bumped():
@@ -70,10 +70,14 @@ class Truth:
             case Reconciled():
                 self._reconciled(h, now)
 
+    def _of(self, member: int) -> list[Had]:
+        """What a member has now."""
+        return [had for had in self.has.values() if had.member == member]
+
     def _renamed(self, former: int, member: int, now: int) -> None:
         self._members.discard(former)
         self._members.add(member)
-        for had in [one for one in self.has.values() if one.member == former]:
+        for had in self._of(former):
             self._ends(had, now, "replaced")
             self.has[member, had.partition] = evolve(had, member=member, since=now)
 
@@ -88,7 +92,7 @@ class Truth:
 
     def _reconciled(self, h: Reconciled, now: int) -> None:
         mine = {*h.assigned, *h.revoking}
-        for had in [one for one in self.has.values() if one.member == h.member]:
+        for had in self._of(h.member):
             if had.partition not in mine:
                 self._ends(had, now, "acknowledged")
             elif had.partition in h.revoking and had.asked is None:
