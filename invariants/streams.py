@@ -27,11 +27,11 @@ from groupcheck.model.protocol.streams.reconciliation import taken
 from groupcheck.model.protocol.streams.scope import StreamsScope
 from groupcheck.model.protocol.streams.tasks import active, both, either, standby
 
-Held = tuple[int, int]
+TaskMasks = tuple[int, int]
 
 
 @view(of=STREAMS)
-def task_claim(seat: StreamsSeat | None, client: StreamsMember, link: StreamsLink) -> Held:
+def task_claim(seat: StreamsSeat | None, client: StreamsMember, link: StreamsLink) -> TaskMasks:
     """What a member has, and what the coordinator has for it. One whose epoch the coordinator does
     not know any more is a zombie, which its next heartbeat tells it.
     """
@@ -41,7 +41,7 @@ def task_claim(seat: StreamsSeat | None, client: StreamsMember, link: StreamsLin
 
 
 @view(of=STREAMS)
-def in_process(seat: StreamsSeat | None) -> Held:
+def in_process(seat: StreamsSeat | None) -> TaskMasks:
     """The process of a member (-1: there is none), and the tasks that are its own until it gives
     them up.
     """
@@ -49,16 +49,16 @@ def in_process(seat: StreamsSeat | None) -> Held:
 
 
 @view(of=STREAMS)
-def of_ghosts(ghosts: tuple[Seat, ...]) -> tuple[Held, ...]:
+def of_ghosts(ghosts: tuple[Seat, ...]) -> tuple[TaskMasks, ...]:
     """The same of members whose threads are gone."""
     return tuple((g.process, g.owned) for g in ghosts if isinstance(g, StreamsSeat))
 
 
-def _run_once(a: Held, b: Held) -> bool:
+def _run_once(a: TaskMasks, b: TaskMasks) -> bool:
     return not active(a[1] & b[1])
 
 
-def _in_process_once(a: Held, b: Held) -> bool:
+def _in_process_once(a: TaskMasks, b: TaskMasks) -> bool:
     return a[0] != b[0] or not either(a[1]) & either(b[1])
 
 
@@ -68,7 +68,7 @@ def _in_process_once(a: Held, b: Held) -> bool:
     broken="two members run one task",
 )
 def task_is_run_once(
-    a: Annotated[Held, "in_process[i]"], b: Annotated[Held, "in_process[j]"]
+    a: Annotated[TaskMasks, "in_process[i]"], b: Annotated[TaskMasks, "in_process[j]"]
 ) -> bool:
     """No task is active for two members, one that is still to be given up included."""
     return _run_once(a, b)
@@ -80,7 +80,7 @@ def task_is_run_once(
     broken="two members of one process have one task, so they meet in its state directory",
 )
 def process_has_a_task_once(
-    a: Annotated[Held, "in_process[i]"], b: Annotated[Held, "in_process[j]"]
+    a: Annotated[TaskMasks, "in_process[i]"], b: Annotated[TaskMasks, "in_process[j]"]
 ) -> bool:
     """No two members of a process have the same task, in whatever roles.
 
@@ -95,8 +95,8 @@ def process_has_a_task_once(
     broken="a member is given what another one has, whose thread is gone",
 )
 def task_of_ghost_is_kept(
-    a: Annotated[Held, "in_process[i]"],
-    b: Annotated[tuple[Held, ...], "of_ghosts"],
+    a: Annotated[TaskMasks, "in_process[i]"],
+    b: Annotated[tuple[TaskMasks, ...], "of_ghosts"],
 ) -> bool:
     """What a member had whose thread is gone is nobody's, until its session ends."""
     return all(_run_once(a, g) and _in_process_once(a, g) for g in b)
@@ -107,7 +107,7 @@ def task_of_ghost_is_kept(
     source="StreamsGroup.currentActiveTaskProcessId, currentStandbyTaskProcessIds",
     broken="a member has a task that counts as free",
 )
-def task_of_member_is_taken(core: StreamsCore, a: Annotated[Held, "in_process[i]"]) -> bool:
+def task_of_member_is_taken(core: StreamsCore, a: Annotated[TaskMasks, "in_process[i]"]) -> bool:
     """What a member has counts as taken in its process."""
     process, owned = a
     if process < 0:
@@ -121,7 +121,7 @@ def task_of_member_is_taken(core: StreamsCore, a: Annotated[Held, "in_process[i]
     source="KIP-1071",
     broken="a member that the coordinator knows has what the coordinator has not given it",
 )
-def member_runs_what_it_was_given(a: Annotated[Held, "task_claim[i]"]) -> bool:
+def member_runs_what_it_was_given(a: Annotated[TaskMasks, "task_claim[i]"]) -> bool:
     """A member has no task that the coordinator does not have for it, unless it was removed. It may
     have one as a standby that it has not heard it is to run.
     """

@@ -15,7 +15,7 @@ from attrs import frozen
 from groupcheck.model.assignors import Group, Partition
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.handover import moves
-from groupcheck.oracles.assignment.placement import Broken, Priced
+from groupcheck.oracles.assignment.placement import Broken, PricedConstraint
 from groupcheck.oracles.assignment.reading import LARGEST_NUMBER, Bound, Name, PositiveBound, Weight
 from groupcheck.oracles.assignment.validity import Assigned, named
 
@@ -67,7 +67,7 @@ def scale(weights: Mapping[str, Fraction], *others: Fraction) -> Scale:
 
 
 @frozen
-class Capacity(Priced):
+class Capacity(PricedConstraint):
     """The partitions of a member weigh at most so much."""
 
     unit = "unit of weight"
@@ -95,7 +95,7 @@ class Capacity(Priced):
 
 
 @frozen
-class AtMost(Priced):
+class AtMost(PricedConstraint):
     """A member has at most so many partitions."""
 
     most: Bound
@@ -119,7 +119,7 @@ class AtMost(Priced):
 
 
 @frozen
-class AtLeast(Priced):
+class AtLeast(PricedConstraint):
     """A member has at least so many partitions."""
 
     least: PositiveBound
@@ -149,7 +149,7 @@ class AtLeast(Priced):
 
 
 @frozen
-class LevelWeights(Priced):
+class LevelWeights(PricedConstraint):
     """The partitions of any two members weigh the same, or their weights differ by at most so much.
     Members that subscribe to nothing that weighs are not compared.
     """
@@ -182,7 +182,7 @@ class LevelWeights(Priced):
 
 
 @frozen
-class RacksAtMost(Priced):
+class RacksAtMost(PricedConstraint):
     """The owners of a topic's partitions are in at most so many racks. All members without a rack
     count as one rack.
     """
@@ -210,7 +210,7 @@ class RacksAtMost(Priced):
 
 
 @frozen
-class MovesAtMost(Priced):
+class MovesAtMost(PricedConstraint):
     """At most so many partitions move from the member that claims them to another."""
 
     most: Bound

@@ -24,7 +24,7 @@ ReplicaRacks = Mapping[Partition, frozenset[str]]
 
 
 @frozen
-class Priced:
+class PricedConstraint:
     """A constraint that may be soft."""
 
     # The unit by which it is broken, in words.
@@ -35,7 +35,7 @@ class Priced:
 
 
 @frozen
-class Stays(Priced):
+class Stays(PricedConstraint):
     """These partitions are on this member."""
 
     partitions: list[PartitionName]
@@ -52,7 +52,7 @@ class Stays(Priced):
 
 
 @frozen
-class Never(Priced):
+class Never(PricedConstraint):
     """These partitions are not on this member."""
 
     partitions: list[PartitionName]
@@ -68,7 +68,7 @@ class Never(Priced):
 
 
 @frozen
-class Together(Priced):
+class Together(PricedConstraint):
     """These partitions are on one member. Those that nobody has count as one more member's."""
 
     unit = "member more than one"
@@ -86,7 +86,7 @@ class Together(Priced):
 
 
 @frozen
-class Apart(Priced):
+class Apart(PricedConstraint):
     """No member has two of these partitions."""
 
     partitions: list[PartitionName]
@@ -102,7 +102,7 @@ class Apart(Priced):
 
 
 @frozen
-class TopicsApart(Priced):
+class TopicsApart(PricedConstraint):
     """No member has partitions of two of these topics."""
 
     unit = "topic more than one on a member"
@@ -120,7 +120,7 @@ class TopicsApart(Priced):
 
 
 @frozen
-class Nearby(Priced):
+class Nearby(PricedConstraint):
     """Partitions are on members in a rack of one of their replicas. A member without a rack is near
     every partition (KIP-881), and so is every member if a partition's racks are not known.
     """

@@ -65,7 +65,7 @@ States = {
 
 
 @frozen
-class Observed:
+class Observation:
     """The observations of a row: its steps, the memory after it, the records from its place in the
     log on, and what was answered at the very end.
     """
@@ -95,7 +95,7 @@ def differences(
     moved: Move,
     at: Standing,
     now: Standing,
-    real: Observed,
+    real: Observation,
     scope: Scope,
 ) -> Iterator[str]:
     """All that is not as the outcome says; `at` and `now` are where the real coordinator stands
@@ -122,7 +122,7 @@ def answers_differ(
     moved: Move,
     outcome: Outcome,
     now: Standing,
-    real: Observed,
+    real: Observation,
     scope: Scope,
 ) -> Iterator[str]:
     """Who was answered, and what; `at` before and `now` after the step."""
@@ -179,7 +179,9 @@ def answers_differ(
                 yield f"request {number}: {what} is {shown(seen)}, in the model {shown(model)}"
 
 
-def forgotten_differ(at: Standing, moved: Move, outcome: Outcome, real: Observed) -> Iterator[str]:
+def forgotten_differ(
+    at: Standing, moved: Move, outcome: Outcome, real: Observation
+) -> Iterator[str]:
     """Requests without an answer that the coordinator has forgotten. A fail-over ends what waits,
     because the connection breaks.
     """

@@ -14,7 +14,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform import conform_types
-from groupcheck.oracles.conform.row_comparison import Conformance, Toured
+from groupcheck.oracles.conform.row_comparison import Conformance, ScopeTour
 from groupcheck.oracles.conform.row_results import MAX_DIFFERENCES, Counts, RowResults
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.short_histories import search
@@ -73,7 +73,7 @@ def conform(
     most = MAX_DIFFERENCES if max_differences is None else max_differences
     ledger = RowResults(max_rows=max_rows, max_differences=most, lists=lists)
     began = time.perf_counter()
-    toured: list[Toured] = []
+    toured: list[ScopeTour] = []
     with nullcontext(driver) if driver else Driver(known(kafka)) as own:
         for k, (asked, (scope, rows)) in enumerate(zip(scopes, rows_of), 1):
             if toured and ledger.reason:
@@ -134,11 +134,11 @@ def scopes_of(
             yield {"settings": {}, **scope, "faults": _faults(variant, scope.get("faults"))}
 
 
-def _toured(scope: Scope, faults: tuple[str, ...], before: Counts, now: Counts) -> Toured:
+def _toured(scope: Scope, faults: tuple[str, ...], before: Counts, now: Counts) -> ScopeTour:
     names = ("rows", "executed", "memories", "real_memories")
     share = {name: getattr(now, name) - getattr(before, name) for name in names}
     shown = conform_types.TouredScope(scope=scope_shown(scope, faults), **share)
-    return Toured(scope, faults, shown)
+    return ScopeTour(scope, faults, shown)
 
 
 def versions_differ(

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import full_offsets
-from groupcheck.oracles.conform.comparing import Observed, differences
+from groupcheck.oracles.conform.comparing import Observation, differences
 from groupcheck.oracles.conform.logged import loads_differ
 from groupcheck.oracles.conform.real_position import (
     Move,
@@ -173,7 +173,7 @@ def observed(
     ended: int,
     log: tuple[Record, ...],
     released: tuple[tuple[int, Answer], ...],
-) -> Observed:
+) -> Observation:
     """The observations of one row of a schedule: its steps are `place` to `ended`, where a look
     follows.
     """
@@ -183,7 +183,7 @@ def observed(
         for r in log
         if isinstance(r, GroupRecord) and r.group == LOOK.group and r.offset < steps[ended].end
     )
-    return Observed(
+    return Observation(
         tuple(steps[place:ended]),
         steps[ended].memory,
         tuple(r for r in log if r.offset >= end),
@@ -197,7 +197,7 @@ def matches(
     lost: bool,
     at: Standing,
     moved: Move,
-    real: Observed,
+    real: Observation,
     scope: Scope,
     there: Standing,
 ) -> tuple[list[tuple[Outcome, Standing]], tuple[str, ...]]:
@@ -222,7 +222,7 @@ def matches(
 
 
 def fates_missing(
-    row: Row, at: Standing, moved: Move, real: Observed, scope: Scope
+    row: Row, at: Standing, moved: Move, real: Observation, scope: Scope
 ) -> Iterator[str]:
     """A group record that the row has written has two possible fates: a fail-over finds it from now
     on, or never. These are the fates that the model does not know. (A plan that is written twice

@@ -45,7 +45,7 @@ UNSEEN_LISTED, UNSEEN_SHOWN = 100, 5  # outcomes never seen, of a document and o
 
 
 @frozen
-class Toured:
+class ScopeTour:
     """One scope of a run, and its share of the counts."""
 
     scope: Scope
@@ -62,7 +62,7 @@ class Conformance(RowsComparison):
     when = "after "
 
     # The scope that was asked for, and the small scopes for outcomes that cannot occur in it.
-    toured: tuple[Toured, ...]
+    toured: tuple[ScopeTour, ...]
     ledger: RowResults
     # What was executed of Kafka's classes, if that was counted.
     coverage: Coverage | None = None
@@ -246,7 +246,7 @@ class Conformance(RowsComparison):
         )
 
 
-def _bounds(toured: Toured) -> str:
+def _bounds(toured: ScopeTour) -> str:
     scope = toured.scope
     bounds = [plural(scope.members, "member"), plural(scope.generations or 0, "generation")]
     extra = settings_shown(printed(scope_shown(scope, ())))

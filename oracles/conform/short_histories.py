@@ -91,7 +91,7 @@ class History:
 
 
 @frozen
-class Searched:
+class SearchFindings:
     """The findings of a search: by promise and kind, each with a shortest schedule; and in how many
     histories the promises were checked.
     """
@@ -100,7 +100,7 @@ class Searched:
     asked: int
 
 
-def search(driver: Driver, length: int = LENGTH) -> Searched:
+def search(driver: Driver, length: int = LENGTH) -> SearchFindings:
     """The promises that are broken within so many commands."""
     findings: dict[tuple[str, str], Finding] = {}
     asked = 0
@@ -116,7 +116,7 @@ def search(driver: Driver, length: int = LENGTH) -> Searched:
                 known.add(now.key)
                 reached.append(now)
         frontier = reached
-    return Searched(findings, asked)
+    return SearchFindings(findings, asked)
 
 
 def _longer(driver: Driver, histories: list[History]) -> Iterator[tuple[History, History]]:

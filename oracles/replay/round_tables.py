@@ -18,7 +18,7 @@ from groupcheck.oracles.replay.handovers import (
 )
 from groupcheck.oracles.replay.rounds import COLUMNS, fold_cells, folded
 from groupcheck.oracles.replay.stories import SEEN, seen_cell
-from groupcheck.oracles.show.text import NARROW, Stacked
+from groupcheck.oracles.show.text import NARROW, StackedTable
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.story.moments import Round
 
@@ -34,12 +34,14 @@ class Rounds:
     rounds: Sequence[Round]
     story: GroupStory
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Stacked]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[StackedTable]:
         told = self.rounds is not self.story.timeline.rounds or len(self.story.members) > 1
         seen = told and any(seen_cell([x], self.story) for x in self.rounds)
         room = (console.width - FIXED) // (3 if seen else 2)
         story = self.story if seen else None
-        yield Stacked(_rounds(self.rounds, room if console.width >= NARROW else None, story), 2)
+        yield StackedTable(
+            _rounds(self.rounds, room if console.width >= NARROW else None, story), 2
+        )
 
 
 @frozen
@@ -48,7 +50,7 @@ class HandedOver:
 
     rounds: Sequence[Round]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Stacked]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[StackedTable]:
         room = (console.width - FIXED_OF_HANDOVERS) // 3 if console.width >= NARROW else None
         table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
         for name in HANDOVER_COLUMNS:
@@ -59,7 +61,7 @@ class HandedOver:
         if len(rows) > HANDOVERS_SHOWN:
             more = len(rows) - HANDOVERS_SHOWN
             table.add_row("", Text(f"... {more} more (--json has all)", "dim"))
-        yield Stacked(table, lead=2)
+        yield StackedTable(table, lead=2)
 
 
 def _rounds(rounds: Sequence[Round], room: int | None, story: GroupStory | None) -> Table:

@@ -34,7 +34,7 @@ from groupcheck.oracles.replay.stories import (
     member_sentences,
     owned_rows,
 )
-from groupcheck.oracles.show.text import COLOUR, Stacked, facts_table
+from groupcheck.oracles.show.text import COLOUR, StackedTable, facts_table
 from groupcheck.traces.findings.anomalies import (
     HOUR_MS,
     busiest,
@@ -126,7 +126,7 @@ def _overview(
     if calm:
         words = (Text(), Text(f"{len(calm):,} groups"))
         table.add_row(Text(WORDS["calm"], HEALTH_COLOUR["calm"]), *words)
-    yield Padding(Stacked(table, lead=2, named=False), (0, 0, 0, 2))
+    yield Padding(StackedTable(table, lead=2, named=False), (0, 0, 0, 2))
     if len(single) > GROUPS_LISTED:
         yield Text(
             f"  and {plural(len(single) - GROUPS_LISTED, 'more group')} (--json has all)", "dim"
@@ -235,7 +235,7 @@ def _told(answer: Answer) -> Iterator[RenderableType]:
     if len(rows) > OWNED_SHOWN:
         table.add_row("", Text(f"... {len(rows) - OWNED_SHOWN} more (--json has all)", "dim"))
     if rows:
-        yield Stacked(table, lead=2)
+        yield StackedTable(table, lead=2)
 
 
 def _all_groups(r: FileReport) -> Iterator[tuple[str, str]]:

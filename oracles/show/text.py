@@ -72,7 +72,7 @@ def _trimmed(text: str) -> str:
 
 
 @frozen
-class Stacked:
+class StackedTable:
     """A table that becomes a block of lines for each row where there are fewer than `NARROW`
     columns.
     """
@@ -168,7 +168,7 @@ def _sentence(told: Explanation) -> Text:
     return Text(printable(told.sentence), "bold red")
 
 
-def _steps(told: Explanation) -> Stacked:
+def _steps(told: Explanation) -> StackedTable:
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False, show_edge=True)
     table.add_column("step", justify="right")
     table.add_column("who", no_wrap=True)
@@ -185,4 +185,4 @@ def _steps(told: Explanation) -> Stacked:
         for style, facts in (("bold red", row.broken), ("bold green", row.met)):
             for fact in facts:
                 table.add_row("", "", Text(printable(fact), style), "")
-    return Stacked(table, lead=2, named=False)
+    return StackedTable(table, lead=2, named=False)

@@ -19,7 +19,7 @@ Value = Any
 Key = Callable[[Value], Any]
 
 
-class Interned:
+class Interner:
     """The values that have come so far. Values of one class are equal where their parts are: those
     of an attrs class that generates `__eq__` from its fields, the elements of a tuple, or the value
     itself.

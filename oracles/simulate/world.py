@@ -22,7 +22,7 @@ from attrs import define, field
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.functions import gives_outcomes, outcomes
 from groupcheck.model.engine.rule import Rule
-from groupcheck.oracles.simulate.interning import Interned
+from groupcheck.oracles.simulate.interning import Interner
 
 Value = Any
 # An outcome: the name that it counts under, and the new values.
@@ -74,7 +74,7 @@ class World:
             if slot.size is not None and name not in given:
                 many = (value,) * slot.size
             self.values += many
-        self._kept = Interned()
+        self._kept = Interner()
         self.values = [self._kept(value) for value in self.values]
         self.rules = {r.name: self._bound(r) for r in spec.rules}
 

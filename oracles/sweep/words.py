@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show.text import COLOUR, Stacked
+from groupcheck.oracles.show.text import COLOUR, StackedTable
 from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.forecast import Forecast
@@ -123,7 +123,7 @@ def answer_view(
     ]
     return Group(
         head,
-        Stacked(listed, lead=2, named=False),
+        StackedTable(listed, lead=2, named=False),
         *(Text(f"  {words}") for words in foot if words),
     )
 

@@ -25,7 +25,7 @@ from groupcheck.traces.broker.grammar_java import JAVA
 from groupcheck.traces.broker.grammar_scala import SCALA
 from groupcheck.traces.broker.group_worlds import Printing
 from groupcheck.traces.broker.pasted import BEGINNINGS, readings
-from groupcheck.traces.broker.wrapped import Wrapped, masked, tells, without_masks
+from groupcheck.traces.broker.wrapped import LineContinuation, masked, tells, without_masks
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
 from groupcheck.traces.lines.duplicates import DuplicateFilter, Line
 from groupcheck.traces.lines.envelope import MARKER, CoordinatorSentence, unwrap
@@ -237,7 +237,7 @@ class BrokerLog(Log):
 
     def _understood(self) -> Iterator[Line[_Read]]:
         broker: int | None = None
-        wrapped = Wrapped(self.source)
+        wrapped = LineContinuation(self.source)
         for number, line in self.lines(NEEDLES):
             sentence, row, fields = self._forms.reading(line)
             if row is None and MARK in line:

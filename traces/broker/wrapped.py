@@ -23,7 +23,7 @@ JOINTS = ("", " ")
 
 
 @define
-class Wrapped:
+class LineContinuation:
     """Finds what a line goes on with. Lines are asked for in their order, so the log is read a
     second time at most, and only where some line is not understood as it is.
     """

@@ -19,7 +19,13 @@ from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange, SyncExchange
 from groupcheck.traces.requests.coordinator_steps import MOST_MEMBERS, SIZES, Coordinator
-from groupcheck.traces.requests.group_rules import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules
+from groupcheck.traces.requests.group_rules import (
+    AWAY,
+    LATENESS_MS,
+    SLACK_MS,
+    JudgedAssignment,
+    Rules,
+)
 from groupcheck.traces.requests.member_indexes import Instance, Key, MemberIndexes, id_of, keys_of
 from groupcheck.traces.requests.moves import (
     SOON_MS,
@@ -75,7 +81,7 @@ class RequestFollower:
     troubles: list[str] = Factory(list)
     # When a member changed its connection.
     moves: deque[float] = field(factory=lambda: deque(maxlen=MOVES_KEPT))
-    _recent: deque[Judged] = field(factory=lambda: deque(maxlen=RECENT_KEPT))
+    _recent: deque[JudgedAssignment] = field(factory=lambda: deque(maxlen=RECENT_KEPT))
     _due: list[tuple[float, int, Exchange]] = Factory(list)
     _reported: Story | None = None
     _last_of: dict[str, int] = Factory(dict)
@@ -86,7 +92,7 @@ class RequestFollower:
 
     # -- what arrives
 
-    def observe(self, e: Judged) -> None:
+    def observe(self, e: JudgedAssignment) -> None:
         """The next request of the group, in order of `began`."""
         if not self.begins:
             self._begin(e)
@@ -106,7 +112,7 @@ class RequestFollower:
         if self.worlds and self.worlds[0].story is not None:
             self._hand_on(at_the_end=True)
 
-    def _begin(self, e: Judged) -> None:
+    def _begin(self, e: JudgedAssignment) -> None:
         if isinstance(e, JoinExchange) and not e.member and not e.skips:
             self.begins = "the log begins with a member that has no id yet"
             self.worlds = [GroupWorld(self.rules.coordinator.start())]
@@ -117,7 +123,7 @@ class RequestFollower:
             )
             self.lost = "the log begins in the middle"
 
-    def _signs(self, e: Judged) -> None:
+    def _signs(self, e: JudgedAssignment) -> None:
         """Notes what the request tells about timers and ids, whatever its answer is."""
         try:
             taken: set[int] = set()
@@ -155,7 +161,7 @@ class RequestFollower:
             life.sign = max(life.sign, e.given if waits else e.began)
             self._strangers = self._strangers or (self.rounds < 2 and name not in self._given_ids)
 
-    def _moves(self, e: Judged) -> None:
+    def _moves(self, e: JudgedAssignment) -> None:
         """Notes a member that goes on over another connection although the broker did not go away:
         it may have left a request behind that no line shows.
         """
@@ -201,7 +207,7 @@ class RequestFollower:
 
     # -- judging
 
-    def _judge(self, e: Judged) -> None:
+    def _judge(self, e: JudgedAssignment) -> None:
         self.judged += 1
         before = self._last_of.get(e.connection)
         self._last_of[e.connection] = e.line
@@ -232,7 +238,7 @@ class RequestFollower:
             return
         # The request before it on this connection should not have been answered yet, or not so:
         # that one is refused.
-        assert isinstance(blocked, Judged)
+        assert isinstance(blocked, JudgedAssignment)
         parked = all(any(r == blocked.line for _, r in w.parked) for w in self.worlds)
         self._refused(blocked, self.worlds, parked)
         if not self.lost:
@@ -246,7 +252,7 @@ class RequestFollower:
         self.blind = self.blind or moves.blind
         return found
 
-    def _handled(self, worlds: list[GroupWorld], e: Judged) -> list[GroupWorld]:
+    def _handled(self, worlds: list[GroupWorld], e: JudgedAssignment) -> list[GroupWorld]:
         """The worlds in which the request has been handled, and those in which it will be handled
         in a moment.
         """
@@ -318,10 +324,10 @@ class RequestFollower:
                 self.worlds = found
                 del self.rules.open[e.line]
                 return
-        assert isinstance(e, Judged)
+        assert isinstance(e, JudgedAssignment)
         self._refused(e, self.worlds, due=True)
 
-    def _refused(self, e: Judged, worlds: list[GroupWorld], due: bool = False) -> None:
+    def _refused(self, e: JudgedAssignment, worlds: list[GroupWorld], due: bool = False) -> None:
         """No world gives this answer. It is reported, and the replay goes on as if the answer had
         been another one, or from the next round that the log shows whole.
         """
@@ -368,7 +374,7 @@ class RequestFollower:
                 put(found, after)
         self.worlds = list(found.values())
 
-    def _from_before(self, e: Judged) -> bool:
+    def _from_before(self, e: JudgedAssignment) -> bool:
         """Before the second round: has the log shown members that joined before it began?"""
         if self.rounds > 1 or self.synced:
             return False

@@ -48,7 +48,7 @@ from groupcheck.traces.requests.member_indexes import (
 from groupcheck.traces.requests.story import Step, story_after
 from groupcheck.traces.requests.world import GroupWorld, Plan
 
-Judged = JoinExchange | SyncExchange | HeartbeatExchange | LeaveExchange | CommitExchange
+JudgedAssignment = JoinExchange | SyncExchange | HeartbeatExchange | LeaveExchange | CommitExchange
 
 SLACK_MS = 10.0
 """Two moments of the log that are this close may have been in the other order."""
@@ -102,7 +102,7 @@ class Rules:
 
     # -- requests
 
-    def handle(self, world: GroupWorld, e: Judged, now: float) -> Iterator[GroupWorld]:
+    def handle(self, world: GroupWorld, e: JudgedAssignment, now: float) -> Iterator[GroupWorld]:
         """The worlds after the coordinator has handled the request and answered (now, or later) as
         the log says.
         """
@@ -126,7 +126,7 @@ class Rules:
                 if after is not None:
                     yield after
 
-    def asks(self, world: GroupWorld, e: Judged) -> Iterator[Ask]:
+    def asks(self, world: GroupWorld, e: JudgedAssignment) -> Iterator[Ask]:
         """The request in the model's words. Several: no line shows which one it was."""
         if isinstance(e, LeaveExchange):
             yield from (ask for x in e.leavers if (ask := self._ask_leave(world, x)) is not None)
@@ -171,7 +171,7 @@ class Rules:
         request, last, before = self.connections.get(member, (0, "", ""))
         return before if world.is_open(request) else last
 
-    def _could_send(self, world: GroupWorld, e: Judged) -> bool:
+    def _could_send(self, world: GroupWorld, e: JudgedAssignment) -> bool:
         """Not over a connection on which a JoinGroup still waits that no line shows."""
         if isinstance(e, LeaveExchange) or not world.unseen:
             return True
@@ -204,7 +204,7 @@ class Rules:
         alone = len(world.memory.members) == 1 and world.reloaded > float("-inf")
         return alone or before != _names(e.protocols)
 
-    def allowed(self, world: GroupWorld, e: Judged) -> set[int | None]:
+    def allowed(self, world: GroupWorld, e: JudgedAssignment) -> set[int | None]:
         """The codes with which the coordinator may answer at once; None: it parks the request."""
         return {
             o.own.code if o.own else None
@@ -212,7 +212,7 @@ class Rules:
             for o in self.coordinator.ask(world.memory, ask)
         }
 
-    def despite(self, world: GroupWorld, e: Judged) -> Iterator[GroupWorld]:
+    def despite(self, world: GroupWorld, e: JudgedAssignment) -> Iterator[GroupWorld]:
         """The worlds after a request, whatever it was answered, in which the replay goes on after
         an answer that cannot be.
         """
@@ -317,7 +317,7 @@ class Rules:
     # -- one outcome
 
     def _after(
-        self, world: GroupWorld, outcome: Outcome, now: float, e: Judged, index: int
+        self, world: GroupWorld, outcome: Outcome, now: float, e: JudgedAssignment, index: int
     ) -> GroupWorld | None:
         parked = dict(world.parked)
         sent_away = any(t.index == index for t in outcome.responses)
@@ -357,7 +357,7 @@ class Rules:
     def _answers(self, world: GroupWorld, outcome: Outcome) -> Answers:
         return Answers(self.indexes, self.plans, world, outcome)
 
-    def _ids(self, world: GroupWorld, outcome: Outcome, e: Judged, index: int) -> Ids:
+    def _ids(self, world: GroupWorld, outcome: Outcome, e: JudgedAssignment, index: int) -> Ids:
         """The ids of static members, with the one that a JoinGroup is given."""
         number = outcome.after.id(index)
         if (
@@ -370,7 +370,7 @@ class Rules:
         return with_id(world.ids, outcome.after, index, e.response_member)
 
     def _taken_over(
-        self, world: GroupWorld, after: GroupWorld, e: Judged, index: int
+        self, world: GroupWorld, after: GroupWorld, e: JudgedAssignment, index: int
     ) -> GroupWorld:
         """A static member takes the place of an id in a Stable group: what the memory does not hold
         of that.
@@ -392,7 +392,7 @@ class Rules:
         now: float,
         parked: dict[int, int],
         ids: Ids | None = None,
-        e: Judged | None = None,
+        e: JudgedAssignment | None = None,
         index: int = -1,
     ) -> tuple[dict[int, int], KnownNames] | None:
         """Who still waits, and what is known, if every answer to a parked request is the one in the

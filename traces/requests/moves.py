@@ -26,7 +26,7 @@ from groupcheck.traces.requests.group_rules import (
     LATENESS_MS,
     PATIENT_MS,
     SLACK_MS,
-    Judged,
+    JudgedAssignment,
     Rules,
 )
 from groupcheck.traces.requests.member_indexes import keys_of
@@ -88,7 +88,7 @@ class Moves:
             and not answered_within(self.rules, w, now + SOON_MS)
         ):
             waiting = self.rules.open[w.waiting[k][0]]
-            assert isinstance(waiting, Judged)
+            assert isinstance(waiting, JudgedAssignment)
             without = evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :]))
             handled = (
                 list(self.rules.handle(without, waiting, now))
@@ -110,7 +110,7 @@ class Moves:
         for k, (request, _) in enumerate(w.waiting):
             waiting = rules.open[request]
             if waiting is not e or now > e.began:
-                assert isinstance(waiting, Judged)
+                assert isinstance(waiting, JudgedAssignment)
                 yield from rules.handle(
                     evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :])), waiting, now
                 )

@@ -44,7 +44,7 @@ from groupcheck.traces.requests.conversions import Conversions
 from groupcheck.traces.requests.epochs import EpochTrail
 from groupcheck.traces.requests.every_connection import LoggedConnections, depends_on_removals
 from groupcheck.traces.requests.follow_requests import RequestFollower
-from groupcheck.traces.requests.group_rules import AWAY, Judged
+from groupcheck.traces.requests.group_rules import AWAY, JudgedAssignment
 from groupcheck.traces.requests.holes import Holes
 from groupcheck.traces.requests.owner_anomalies import of_owners
 from groupcheck.traces.requests.request_impact import RequestImpact
@@ -139,7 +139,7 @@ class RequestTrail:
             self.epochs.observe(e)
             if self.epochs.protocol == "consumer":
                 self.heartbeats.observe(e)
-        elif isinstance(e, Judged):
+        elif isinstance(e, JudgedAssignment):
             if "static" in self.protocols:
                 self.certain.turn_static()
             self.certain.observe(e)

@@ -15,7 +15,7 @@ from groupcheck.model.assignors import Group, NoAssignment, Partitions
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against.offered import (
     NO_ANSWER,
-    Offered,
+    OfferedAssignor,
     TooLong,
     ended_after,
     own_traceback,
@@ -196,7 +196,7 @@ OF_MANY: Mapping[str | None, tuple[Asked, ...]] = {
 }
 
 
-def asked_of(offered: Offered, *, beyond: bool = False) -> tuple[Asked, ...]:
+def asked_of(offered: OfferedAssignor, *, beyond: bool = False) -> tuple[Asked, ...]:
     """All that is asked of an assignor: that it answers, and what Kafka's assignor of that name
     promises (if it has no such name: what all promise).
 
@@ -227,7 +227,7 @@ Given = Assigned | NoAssignment
 class Answers:
     """An assignor's answers. Each group is asked about once, or `TIMES` times if answers vary."""
 
-    offered: Offered
+    offered: OfferedAssignor
     known: dict[Group, list[Given]] = field(factory=dict)
     # (promise, group) -> the first answer that breaks the promise, and how.
     violations: dict[tuple[str, Group], tuple[Given | None, tuple[Violation, ...]]] = field(
@@ -340,7 +340,7 @@ def judgement(
 
 
 def answer_of(
-    offered: Offered, group: Group, patience: float = PATIENCE_S
+    offered: OfferedAssignor, group: Group, patience: float = PATIENCE_S
 ) -> Assigned | NoAssignment:
     """One answer, of an assignor that may do anything."""
     try:

@@ -39,7 +39,7 @@ class Claims:
 
 
 @frozen
-class Offered:
+class OfferedAssignor:
     """One assignor."""
 
     name: str
@@ -65,7 +65,7 @@ class Library:
     name: str
     # The installed version; empty if there is none.
     version: str
-    assignors: tuple[Offered, ...]
+    assignors: tuple[OfferedAssignor, ...]
     # What has to run while its assignors are asked.
     open: Callable[[], AbstractContextManager[Any]] = nullcontext
     # These are Kafka's own classes.

@@ -50,7 +50,7 @@ from groupcheck.oracles.assignment.against.offered import (
     Claim,
     Claims,
     Library,
-    Offered,
+    OfferedAssignor,
     own_traceback,
 )
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES, variants
@@ -179,7 +179,7 @@ class Searches:
         like = self.answers.offered.like
         if like is None or self.library.of_kafka:
             return None
-        return Answers(Offered(like, like, ASSIGNORS[like], lambda *groups: ""))
+        return Answers(OfferedAssignor(like, like, ASSIGNORS[like], lambda *groups: ""))
 
     def _drawn(self, asked: Asked, kind: str) -> tuple[Group, ...]:
         from groupcheck.oracles.assignment.against.groups import drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groupcheck.oracles.assignment.judge.judging import Judged
+from groupcheck.oracles.assignment.judge.judging import JudgedAssignment
 from groupcheck.oracles.assignment.judge.sequence import JudgedSequence
 from groupcheck.oracles.assignment.promises import statement
 from groupcheck.oracles.show.suite import FAILURE, SKIPPED, Case, Suite
@@ -13,7 +13,7 @@ NOT_JUDGED = "not judged: partitions are assigned wrongly or not at all"
 VIOLATIONS_SHOWN = 20  # violations told in one case
 
 
-def judged_suite(judged: Judged | JudgedSequence) -> Suite:
+def judged_suite(judged: JudgedAssignment | JudgedSequence) -> Suite:
     """The suite. The time is divided evenly among its cases."""
     if isinstance(judged, JudgedSequence):
         broken = [(v.promise, f"{where}: {v.words}") for where, v in judged.violations]
@@ -30,7 +30,7 @@ def judged_suite(judged: Judged | JudgedSequence) -> Suite:
     for name in names:
         told = [words for promise, words in broken if promise == name]
         cases.append(_case(name, told, name in unjudged, share))
-    if isinstance(judged, Judged) and judged.right.core:
+    if isinstance(judged, JudgedAssignment) and judged.right.core:
         why = "no assignment keeps all of these together"
         text = "\n".join(judged.right.core)
         cases.append(Case("a right assignment exists", FAILURE, why, text))

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.judge.cases import judged_suite
-from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged, Progress, judge
+from groupcheck.oracles.assignment.judge.judging import RIGHT, JudgedAssignment, Progress, judge
 from groupcheck.oracles.assignment.judge.question import Question, question
 from groupcheck.oracles.assignment.judge.sequence import (
     JudgedSequence,
@@ -30,7 +30,7 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
     """Judges the file (-: standard input), prints the answer, writes the files that are wanted, and
     returns the exit code: 0 right, 1 wrong.
     """
-    judged: Judged | JudgedSequence
+    judged: JudgedAssignment | JudgedSequence
     with _meter() as progress:
         asked = _asked(path)
         if isinstance(asked, Sequence):

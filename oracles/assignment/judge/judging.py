@@ -48,7 +48,7 @@ BY_OPTIMUM = (None, "sticky", "cooperative-sticky")
 
 
 @frozen
-class Judged:
+class JudgedAssignment:
     """An assignment, and the verdict on it."""
 
     question: Question
@@ -157,7 +157,7 @@ class Judged:
         ]
 
 
-def judge(question: Question, progress: Progress = lambda words: None) -> Judged:
+def judge(question: Question, progress: Progress = lambda words: None) -> JudgedAssignment:
     """Judges the assignment that is proposed, or that the assignor answers."""
     began = time.perf_counter()
     found = verdict(question, progress)
@@ -177,7 +177,7 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
     moves = None if assigned is None else moved(case, names)
     if moves and len(moves) > best.moves and not violations:
         notes.extend(_of_moves(question, case, names, len(moves)))
-    return Judged(
+    return JudgedAssignment(
         question,
         assigned,
         names if assigned is not None else ("answers", *names),

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.assignors import Partition
 from groupcheck.oracles.assignment.handover import claimants
-from groupcheck.oracles.assignment.judge.judging import WRONG, Judged
+from groupcheck.oracles.assignment.judge.judging import WRONG, JudgedAssignment
 from groupcheck.oracles.assignment.judge.sequence import JudgedSequence
 from groupcheck.oracles.assignment.judge.view import facts, title
 from groupcheck.oracles.assignment.validity import Assigned, Place, named
@@ -59,10 +59,10 @@ class Section:
     boards: tuple[Board, ...]
 
 
-def page(judged: Judged | JudgedSequence) -> str:
+def page(judged: JudgedAssignment | JudgedSequence) -> str:
     """The whole page."""
     core: tuple[str, ...] = ()
-    if isinstance(judged, Judged):
+    if isinstance(judged, JudgedAssignment):
         because = (f"because {words}" for words in judged.right.because)
         core, sections = (*judged.right.core, *because), [_section("", judged)]
     else:
@@ -96,7 +96,7 @@ def _sections(judged: JudgedSequence) -> list[Section]:
     return [Section(few, (), ()), *(_section(*one) for one in (wrong or rounds)[:ROUNDS_SHOWN])]
 
 
-def _section(heading: str, judged: Judged, restless: bool = False) -> Section:
+def _section(heading: str, judged: JudgedAssignment, restless: bool = False) -> Section:
     words = [f"{v.promise}: {v.words}" for v in judged.violations]
     words += ["not at rest after this round"] * restless
     if len(words) > WORDS_SHOWN:
@@ -113,7 +113,9 @@ def _section(heading: str, judged: Judged, restless: bool = False) -> Section:
     return Section(heading, tuple(words), tuple(boards))
 
 
-def _shown(judged: Judged, marked: frozenset[Place]) -> tuple[list[str], list[Partition], str]:
+def _shown(
+    judged: JudgedAssignment, marked: frozenset[Place]
+) -> tuple[list[str], list[Partition], str]:
     """Members and partitions in order, and what is not drawn. If there are too many, those that are
     marked or move come first.
     """
@@ -138,7 +140,7 @@ def _shown(judged: Judged, marked: frozenset[Place]) -> tuple[list[str], list[Pa
 
 def _board(
     name: str,
-    judged: Judged,
+    judged: JudgedAssignment,
     assigned: Assigned,
     marked: frozenset[Place],
     members: Sequence[str],

@@ -14,7 +14,13 @@ from groupcheck.model.assignors.connect.partitions import believed
 from groupcheck.model.assignors.connect.values import DEFAULT_MAX_DELAY_MS
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.judge import assign_types
-from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, Judged, Progress, judge
+from groupcheck.oracles.assignment.judge.judging import (
+    RIGHT,
+    WRONG,
+    JudgedAssignment,
+    Progress,
+    judge,
+)
 from groupcheck.oracles.assignment.judge.question import (
     Document,
     GivenMember,
@@ -206,7 +212,7 @@ class JudgedChange:
 
     happened: Change
     # Each round is judged by itself.
-    rounds: tuple[Judged, ...]
+    rounds: tuple[JudgedAssignment, ...]
 
     @property
     def violations(self) -> tuple[tuple[str, Violation], ...]:

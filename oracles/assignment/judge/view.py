@@ -16,7 +16,7 @@ from rich.text import Text
 from groupcheck.model.assignors import Partition
 from groupcheck.oracles.assignment.constraints import constraint_words
 from groupcheck.oracles.assignment.judge.assign_types import Price, PriceItem
-from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged
+from groupcheck.oracles.assignment.judge.judging import RIGHT, JudgedAssignment
 from groupcheck.oracles.assignment.judge.sequence import JudgedChange, JudgedSequence
 from groupcheck.oracles.assignment.validity import Assigned, named
 from groupcheck.oracles.kafka.values import by_topic
@@ -28,9 +28,9 @@ SHORT = 400  # characters of a line
 CHANGES = 100  # that are printed
 
 
-def view(judged: Judged | JudgedSequence) -> Group:
+def view(judged: JudgedAssignment | JudgedSequence) -> Group:
     """The verdict, then what is wrong, then the table."""
-    if isinstance(judged, Judged):
+    if isinstance(judged, JudgedAssignment):
         wrong = [f"{v.promise}: {v.words}" for v in judged.violations]
         core = [Text(_short(f"  {words}"), "red") for words in judged.right.core]
         if core:
@@ -51,14 +51,14 @@ def view(judged: Judged | JudgedSequence) -> Group:
     return Group(headline, Padding(facts_table(facts(judged)), (0, 0, 0, 2)), *lines, *rest)
 
 
-def title(judged: Judged | JudgedSequence) -> str:
+def title(judged: JudgedAssignment | JudgedSequence) -> str:
     """The title that the file gives itself, or what it is."""
     asked = judged.question
-    what = "an assignment" if isinstance(judged, Judged) else "a sequence"
+    what = "an assignment" if isinstance(judged, JudgedAssignment) else "a sequence"
     return asked.about or (f"{what} for {asked.assignor}" if asked.assignor else what)
 
 
-def facts(judged: Judged | JudgedSequence) -> Iterable[tuple[str, str]]:
+def facts(judged: JudgedAssignment | JudgedSequence) -> Iterable[tuple[str, str]]:
     """Name and words."""
     yield "judged", ", ".join(judged.promises)
     if isinstance(judged, JudgedSequence):
@@ -118,7 +118,7 @@ def _moved(moved: Mapping[Partition, tuple[str, str | None]]) -> str:
     return (": " if steps else "") + ", ".join(steps) + (f", and {more:,} more" if more else "")
 
 
-def _members(judged: Judged) -> Table:
+def _members(judged: JudgedAssignment) -> Table:
     """Each member with what it has and, if that differs, what would be right."""
     columns = {"judged": judged.assigned}
     if judged.right.assigned not in (None, judged.assigned):

@@ -32,7 +32,7 @@ from groupcheck.oracles.conform.whole.model import Following, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES
 from groupcheck.oracles.conform.whole.schedule import (
     Asking,
-    Parted,
+    Divergence,
     Seen,
     Setup,
     draw,
@@ -129,7 +129,7 @@ class WholeConformance(ModelComparison):
     members: int
     seen: Seen
     # The shortest schedule of each cause.
-    differences: tuple[Parted, ...]
+    differences: tuple[Divergence, ...]
     # Outcomes of the model that were never seen: no step may have been one of them.
     unfired: tuple[str, ...]
     stopped: str
@@ -199,13 +199,13 @@ class WholeConformance(ModelComparison):
         )
 
 
-def _difference(k: int, parted: Parted) -> Group:
+def _difference(k: int, parted: Divergence) -> Group:
     told = difference_shown(parted)
     head = f"{k}. {told.input}" + (f" breaks {told.promise!r}" if told.promise else "")
     return block(head, *(f"real: {what}" for what in told.differs), *told.transcript)
 
 
-def difference_shown(parted: Parted) -> conform_types.Difference:
+def difference_shown(parted: Divergence) -> conform_types.Difference:
     """A difference with its schedule, as the document has it."""
     commits = "commits by itself" if parted.setup.autocommit else "never commits by itself"
     begin = f"{parted.setup.members} members, seed {parted.setup.seed}; each {commits}"
@@ -251,7 +251,7 @@ def conform_whole(
     spec, kind = _spec(variant, mutation), variant_named(variant).scope_type
     own = driver or Driver(known(kafka))
     began = time.perf_counter()
-    seen, causes, stopped = Seen(), dict[Any, Parted](), ""
+    seen, causes, stopped = Seen(), dict[Any, Divergence](), ""
 
     def stop(why: str) -> None:
         nonlocal stopped
@@ -324,7 +324,7 @@ def _outcomes(spec: Callable[[Scope], Spec], kind: type[Scope], members: int = M
 
 def _drawn(
     models: Callable[[Scope], Fitting], kind: type[Scope], members: int, steps: int, seed: str
-) -> Asking[tuple[Seen, Parted | None]]:
+) -> Asking[tuple[Seen, Divergence | None]]:
     """A schedule with all that is drawn from a seed."""
     dice = random.Random(seed)
     setup = _setup(members, dice, kind)
@@ -351,7 +351,7 @@ def _setup(members: int, dice: random.Random, kind: type[Scope]) -> Setup:
     )
 
 
-def _shortened(driver: Driver, fitting: Fitting, parted: Parted) -> Parted:
+def _shortened(driver: Driver, fitting: Fitting, parted: Divergence) -> Divergence:
     (short,) = driver.converse([shortened(fitting, parted)])
     return short
 

@@ -70,7 +70,7 @@ class Setup:
 
 
 @frozen
-class Parted:
+class Divergence:
     """The real group did what the model does not allow."""
 
     setup: Setup
@@ -154,14 +154,14 @@ class Walk:
             raise Refused(told["refused"]) if "refused" in told else RuntimeError(told["failed"])
         self.look: Look = look(answer, self.setup.ways)
 
-    def take(self, turn: Turn) -> Asking[Parted | None]:
-        """The step happens. `Parted` if no state of the model fits any more."""
+    def take(self, turn: Turn) -> Asking[Divergence | None]:
+        """The step happens. `Divergence` if no state of the model fits any more."""
         before = self.look
         self.turns.append(turn)
         yield from self._tell(commands(turn, before))
         wrong = self._follow(turn, before)
         if wrong:
-            return Parted(self.setup, tuple(self.turns), wrong, rules=tuple(self.rules))
+            return Divergence(self.setup, tuple(self.turns), wrong, rules=tuple(self.rules))
         return self._broken(turn, before)
 
     def _follow(self, turn: Turn, before: Look) -> tuple[str, ...]:
@@ -183,20 +183,20 @@ class Walk:
         assert len(self.guesses) <= MOST_GUESSES, "too many states of the model fit"
         return ()
 
-    def _broken(self, turn: Turn, before: Look) -> Parted | None:
+    def _broken(self, turn: Turn, before: Look) -> Divergence | None:
         """The first promise that the real group has broken in this step."""
         for one in (turn, turn.meanwhile):
             if one and one.kind == "process":
                 offset = self.look.members[one.member].position
                 self._processed = max(self._processed, offset)
         for promise, what in broken(before, self.look, self._processed):
-            return Parted(self.setup, tuple(self.turns), (what,), promise, tuple(self.rules))
+            return Divergence(self.setup, tuple(self.turns), (what,), promise, tuple(self.rules))
         return None
 
 
 def draw(
     fitting: Fitting, setup: Setup, steps: int, dice: random.Random
-) -> Asking[tuple[Seen, Parted | None]]:
+) -> Asking[tuple[Seen, Divergence | None]]:
     """A schedule of that many steps, drawn as it goes. Some have many faults and some few, because
     members process and commit only if nothing disturbs them for some steps.
     """
@@ -216,7 +216,7 @@ def draw(
     return seen, None
 
 
-def again(fitting: Fitting, setup: Setup, turns: Sequence[Turn]) -> Asking[Parted | None]:
+def again(fitting: Fitting, setup: Setup, turns: Sequence[Turn]) -> Asking[Divergence | None]:
     """Carries out given steps; those that cannot happen are left out."""
     walk = Walk(fitting, setup)
     yield from walk.begin()
@@ -229,7 +229,7 @@ def again(fitting: Fitting, setup: Setup, turns: Sequence[Turn]) -> Asking[Parte
     return None
 
 
-def shortened(fitting: Fitting, parted: Parted) -> Asking[Parted]:
+def shortened(fitting: Fitting, parted: Divergence) -> Asking[Divergence]:
     """A schedule in which the two disagree, too, and from which no step can be left out, nor
     anything that happens while a request is on its way.
     """

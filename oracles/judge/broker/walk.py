@@ -72,7 +72,7 @@ NOBODY = "nobody-0"  # an id that no broker has made
 
 
 @frozen
-class Agreed:
+class AgreeingRow:
     """A row that agrees."""
 
     kind: Kind
@@ -91,7 +91,7 @@ class Agreed:
 class Met:
     """What a schedule has met, for whoever counts."""
 
-    agreed: list[Agreed] = field(factory=list)
+    agreed: list[AgreeingRow] = field(factory=list)
     differences: list[tuple[Difference, tuple[Act, ...], tuple[Line, ...]]] = field(factory=list)
     # Rule -> how often it was tried.
     tried: dict[str, int] = field(factory=dict)
@@ -226,7 +226,7 @@ class Walk:
         if reached:
             row = (relative(World(before, "")).memory, given)
             what = what_of(self._rows.outcomes(before, given))
-            self._agrees(Agreed(kind, request.api.name, version, row, what))
+            self._agrees(AgreeingRow(kind, request.api.name, version, row, what))
             if self.memory.core.phase != before.core.phase:
                 self.changed = str(kind)
             return True
@@ -329,7 +329,7 @@ class Walk:
             raise Differs(evolve(found, got=f"{found.got}, too early") if early else found)
         if told:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
-        self._agrees(Agreed(kind, given.rule, 0, (before, given)))
+        self._agrees(AgreeingRow(kind, given.rule, 0, (before, given)))
         self.waited = str(kind)
         self._phase = self.memory.core.phase
         self._since, self._unsure_s = armed + short_s, time.monotonic() - (armed + short_s)
@@ -382,7 +382,7 @@ class Walk:
             self.transcript.lines.append(Line("answers", "", told, asked))
             if not wrong:
                 row = self.memory, look.name
-                self._agrees(Agreed(kind, look.api.name, version, row))
+                self._agrees(AgreeingRow(kind, look.api.name, version, row))
                 return
             if look.code is not None:
                 self.note(not_refused(kind, look.code, answer, look.rule))
@@ -395,7 +395,7 @@ class Walk:
             time.sleep(pause_s)
             pause_s *= 2
 
-    def _agrees(self, row: Agreed) -> None:
+    def _agrees(self, row: AgreeingRow) -> None:
         behind = tuple(filter(None, (self.waited, self.changed)))
         self.met.agreed.append(evolve(row, behind=behind))
 

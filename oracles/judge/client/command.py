@@ -158,7 +158,7 @@ def _schedules(file: Path | None) -> tuple[Shortest, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _confirmed(found: Trials, command: Command) -> list[harm.Confirmed]:
+def _confirmed(found: Trials, command: Command) -> list[harm.Confirmation]:
     """The worst findings on Apache Kafka itself, if there is one that may do harm."""
     broken = {o.finding.rule.name for o in found.outcomes() if not o.control}
     wanted = [one for one in harm.HARMS if one.rules & broken]

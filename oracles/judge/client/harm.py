@@ -58,7 +58,7 @@ class Harm:
 
 
 @frozen
-class Confirmed:
+class Confirmation:
     """What came of it."""
 
     harm: str
@@ -303,7 +303,7 @@ def standing(
         program.end()
 
 
-def confirm(harm: Harm, broker: Broker, line: Proxy, command: Command) -> Confirmed | None:
+def confirm(harm: Harm, broker: Broker, line: Proxy, command: Command) -> Confirmation | None:
     """Tries a harm on a broker that runs, some times if it does not happen at once, because it may
     take a commit that is under way; None if it could not be tried.
     """
@@ -314,8 +314,8 @@ def confirm(harm: Harm, broker: Broker, line: Proxy, command: Command) -> Confir
         could = could or not words.startswith(NOT_TRIED)
         if words and not words.startswith(NOT_TRIED):
             told = words + (f" (try {number} of {TRIES})" if number > 1 else "")
-            return Confirmed(harm.name, broker.version, True, told, harm.rules)
+            return Confirmation(harm.name, broker.version, True, told, harm.rules)
     if not could:
         return None
     told = f"it did not happen in {TRIES} tries"
-    return Confirmed(harm.name, broker.version, False, told, harm.rules)
+    return Confirmation(harm.name, broker.version, False, told, harm.rules)

@@ -59,7 +59,7 @@ class Asked:
 
 
 @frozen
-class Seated:
+class MemberSeat:
     """A member of the group as the answer to its leader's JoinGroup shows it."""
 
     id: str
@@ -80,7 +80,7 @@ class Told:
     member: str = ""
     generation: int = NO_GENERATION
     protocol: str = ""
-    seats: tuple[Seated, ...] = ()
+    seats: tuple[MemberSeat, ...] = ()
     # Of a SyncGroup.
     share: Partitions = NOTHING
     # Of an OffsetFetch: the committed offsets, of partitions that have one.

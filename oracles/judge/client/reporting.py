@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from groupcheck.oracles.judge.client.differences import Kind
-from groupcheck.oracles.judge.client.harm import Confirmed
+from groupcheck.oracles.judge.client.harm import Confirmation
 from groupcheck.oracles.judge.client.judging import TIMES, Differing, Outcome, Shortest, Trials
 from groupcheck.oracles.judge.client.moves import COOPERATIVE, STATIC, Licence
 from groupcheck.oracles.judge.client.rules import RULES
@@ -30,7 +30,7 @@ def judgement(
     found: Trials,
     subject: str,
     facts: Iterable[tuple[str, str]] = (),
-    harms: Sequence[Confirmed] = (),
+    harms: Sequence[Confirmation] = (),
     accepted: Mapping[str, str] = {},
     licence: Licence = Licence.DOCUMENTED,
 ) -> Judgement:
@@ -75,7 +75,7 @@ def _control(found: Trials) -> str:
     return f"Kafka's Java client played {len(found.controls)} of the schedules beside it"
 
 
-def _remark(one: Outcome, harms: Sequence[Confirmed], accepted: Mapping[str, str]) -> Remark:
+def _remark(one: Outcome, harms: Sequence[Confirmation], accepted: Mapping[str, str]) -> Remark:
     rule, case = one.finding.rule, one.case
     played = one.run.before(case.at)
     detail = case.broken

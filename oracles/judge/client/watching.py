@@ -26,9 +26,9 @@ from groupcheck.oracles.judge.client.record import (
     Committed,
     Event,
     Listed,
+    MemberSeat,
     Opened,
     Record,
-    Seated,
     Told,
 )
 from groupcheck.oracles.wire.serving import Noted
@@ -223,7 +223,7 @@ def _listed(protocol: Mapping[str, Any]) -> Listed:
     return Listed(protocol["name"][:NAMES], frozenset(said.topics), frozenset(said.owned), wrong)
 
 
-def _seated(member: Mapping[str, Any]) -> Seated:
+def _seated(member: Mapping[str, Any]) -> MemberSeat:
     said, _ = read_subscription(member["metadata"])
     instance = member.get("groupInstanceId")
-    return Seated(member["memberId"], instance, frozenset(said.topics), frozenset(said.owned))
+    return MemberSeat(member["memberId"], instance, frozenset(said.topics), frozenset(said.owned))

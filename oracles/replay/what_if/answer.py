@@ -34,7 +34,7 @@ from groupcheck.oracles.replay.what_if.protocols import (
     paced,
 )
 from groupcheck.oracles.replay.what_if.runs import Run
-from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, shortened
+from groupcheck.oracles.replay.what_if.schedule import QuietTimeMap, TimedCourse, shortened
 from groupcheck.oracles.replay.what_if.settings import (
     PROTOCOL,
     Settings,
@@ -348,7 +348,7 @@ def _kind(events: Outside) -> Kind:
 
 def _judged(
     course: Course,
-    courses: Sequence[Scheduled],
+    courses: Sequence[TimedCourse],
     sides: tuple[list[Run], list[Run]],
     stated: bool,
 ) -> Iterator[RebalanceRow]:
@@ -375,15 +375,15 @@ def _too_long(course: Course, replications: int) -> None:
 # -- figures
 
 
-def _of_round(course: Scheduled) -> dict[int, int | None]:
+def _of_round(course: TimedCourse) -> dict[int, int | None]:
     """Number of an instant -> the rebalance of the log that it belongs to."""
     return {one.number: one.round for mine in course.instants for one in mine}
 
 
 def _rows(
     events: Outside,
-    clock: Shortened,
-    courses: Sequence[Scheduled],
+    clock: QuietTimeMap,
+    courses: Sequence[TimedCourse],
     sides: Sequence[tuple[tuple[str, Assumptions], Sequence[Run]]],
 ) -> list[RebalanceRow]:
     known = {n for n in _of_round(courses[0]).values() if n is not None}
@@ -412,7 +412,7 @@ def _rows(
     return rows
 
 
-def _served(course: Scheduled, one: Run, variant: str, a: Assumptions) -> set[int]:
+def _served(course: TimedCourse, one: Run, variant: str, a: Assumptions) -> set[int]:
     """The rebalances of the log whose events some round serves."""
     static = is_static(variant)
     found = set()
@@ -430,7 +430,7 @@ def _started(r: Round) -> float:
 
 
 def _counted(
-    starts: Mapping[int, float], course: Scheduled, one: Run, near_ms: float
+    starts: Mapping[int, float], course: TimedCourse, one: Run, near_ms: float
 ) -> dict[int, int]:
     """How many rounds the events of each rebalance of the log began. A round that follows another
     one is that of a rebalance which began at nearly the same time and has none, if there is one.

@@ -14,7 +14,7 @@ from groupcheck.model.protocol.consumer import heartbeats
 from groupcheck.model.protocol.consumer import timers as consumer_timers
 from groupcheck.model.protocol.consumer.memory import Core as ConsumerCore
 from groupcheck.oracles.replay.what_if.protocols import CONSUMER, is_consumer, is_static
-from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
+from groupcheck.oracles.replay.what_if.schedule import Instant, TimedCourse
 from groupcheck.oracles.simulate import Assumptions, Setup, simulate
 from groupcheck.oracles.simulate.observer import Observer
 
@@ -69,7 +69,7 @@ class Tracker:
     follows from another one, such as the second of a cooperative rebalance, has its instant.
     """
 
-    scheduled: Scheduled
+    scheduled: TimedCourse
     # Those of the setup; while the group is brought to rest before the course, others hold.
     assumptions: Assumptions
     began: list[Began] = Factory(list)
@@ -120,7 +120,7 @@ def _is_preparing(core: Any) -> bool:
 
 
 def run(
-    scheduled: Scheduled, variant: str, partitions: int, assumptions: Assumptions, seed: int
+    scheduled: TimedCourse, variant: str, partitions: int, assumptions: Assumptions, seed: int
 ) -> Run:
     """Simulates a course. Raises `UserError`."""
     tracker = Tracker(scheduled, assumptions)
@@ -150,7 +150,9 @@ def run(
 Span = tuple[float, float]
 
 
-def stopped_ms(turns: Iterable[tuple[float, int, bool]], scheduled: Scheduled, end: float) -> float:
+def stopped_ms(
+    turns: Iterable[tuple[float, int, bool]], scheduled: TimedCourse, end: float
+) -> float:
     """The times in which a partition that was read before has no reader, summed over partitions, in
     ms, while at least one process runs. `turns`: (ms, partition, is it read from then on), in
     order; `end`: when the simulation ended.
@@ -166,7 +168,7 @@ def stopped_ms(turns: Iterable[tuple[float, int, bool]], scheduled: Scheduled, e
     return total + sum(_common(at, end, spans) for at in since.values())
 
 
-def running(scheduled: Scheduled, end: float) -> list[Span]:
+def running(scheduled: TimedCourse, end: float) -> list[Span]:
     """The times in which at least one process runs, in ms of virtual time."""
     steps = [(0.0, scheduled.course.running)]
     for mine in scheduled.instants:

@@ -30,7 +30,7 @@ class Instant:
 
 
 @frozen
-class Scheduled:
+class TimedCourse:
     """A course, and the instants in it: a list for each process, in order of time."""
 
     course: Course
@@ -40,7 +40,7 @@ class Scheduled:
 
 
 @frozen
-class Shortened:
+class QuietTimeMap:
     """Maps times of the log to virtual time, with long quiet times cut out: a group at rest stays
     as it is.
     """
@@ -59,7 +59,7 @@ class Shortened:
         return self.mapped[-1] + self.limits[-1]
 
 
-def shortened(outside: Outside, settings: Sequence[Assumptions]) -> Shortened:
+def shortened(outside: Outside, settings: Sequence[Assumptions]) -> QuietTimeMap:
     """Cuts quiet times to what any effect of an event takes at most under these settings."""
     session = max(a.session_timeout_ms for a in settings)
     poll = max(a.max_poll_interval_ms for a in settings)
@@ -78,10 +78,10 @@ def shortened(outside: Outside, settings: Sequence[Assumptions]) -> Shortened:
     mapped = [LEAD_MS if there else 0.0]
     for k in range(1, len(times)):
         mapped.append(mapped[-1] + min(times[k] - times[k - 1], limits[k - 1]))
-    return Shortened(times, mapped, limits)
+    return QuietTimeMap(times, mapped, limits)
 
 
-def scheduled(outside: Outside, clock: Shortened, seed: int) -> Scheduled:
+def scheduled(outside: Outside, clock: QuietTimeMap, seed: int) -> TimedCourse:
     """The course of one replication: what the log leaves open (when exactly a process died, which
     of several members was slow) is drawn from the seed.
     """
@@ -108,7 +108,7 @@ def scheduled(outside: Outside, clock: Shortened, seed: int) -> Scheduled:
         mine.sort(key=lambda one: one.at)
     actions.sort(key=lambda action: action.at_ms)
     course = Course(running, tuple(actions))
-    return Scheduled(course, instants, len(order), clock.end / 1000)
+    return TimedCourse(course, instants, len(order), clock.end / 1000)
 
 
 def _next(outside: Outside, h: Happening) -> float:

@@ -14,7 +14,7 @@ from attrs import frozen
 from groupcheck.oracles.processes.parallel import results
 from groupcheck.oracles.replay.what_if.outside import Outside
 from groupcheck.oracles.replay.what_if.runs import Run, run
-from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, scheduled
+from groupcheck.oracles.replay.what_if.schedule import QuietTimeMap, TimedCourse, scheduled
 from groupcheck.oracles.simulate import Assumptions
 
 REPLICATIONS = 8
@@ -29,7 +29,7 @@ class Course:
     """The subject of the simulations."""
 
     events: Outside
-    clock: Shortened
+    clock: QuietTimeMap
     baseline: tuple[str, Assumptions]
     changed: tuple[str, Assumptions]
     partitions: int
@@ -43,19 +43,19 @@ def replicated(
     workers: int,
     partial_answer: bool,
     watch: Callable[[int, int], None] | None,
-) -> tuple[int, list[Scheduled], tuple[list[Run], list[Run]], float]:
+) -> tuple[int, list[TimedCourse], tuple[list[Run], list[Run]], float]:
     """How many replications are wanted, the courses and the runs of both sides of those that are
     done, and how long the first one took, in s.
     """
     count = replications or REPLICATIONS
-    found: dict[int, tuple[Scheduled, Run, Run]] = {}
+    found: dict[int, tuple[TimedCourse, Run, Run]] = {}
     done = 0
 
     def tell(runs: int) -> None:
         if watch is not None:
             watch(2 * done + runs, 2 * count)
 
-    def here(number: int) -> tuple[Scheduled, Run, Run]:
+    def here(number: int) -> tuple[TimedCourse, Run, Run]:
         return _replication(course, number, lambda: tell(1))
 
     tell(0)
@@ -81,7 +81,7 @@ def replicated(
 
 def _replication(
     course: Course, number: int, between: Callable[[], None] = lambda: None
-) -> tuple[Scheduled, Run, Run]:
+) -> tuple[TimedCourse, Run, Run]:
     """Number `number`: the course, and the run of each side. `between` is called between them."""
     seed = course.seed + number
     events = scheduled(course.events, course.clock, seed)

@@ -94,7 +94,7 @@ COSTS: Mapping[str, Cost] = {
 
 
 @frozen
-class Costed:
+class AlternativeCost:
     """An alternative with what a week of it costs."""
 
     alternative: Alternative
@@ -183,7 +183,7 @@ class Advice:
     cost: Cost
     events: tuple[Event, ...]
     # By cost, the least first.
-    costed: tuple[Costed, ...]
+    costed: tuple[AlternativeCost, ...]
     notes: tuple[str, ...]
 
     @property
@@ -192,19 +192,19 @@ class Advice:
         return stopped_early(self.replications, self.asked)
 
     @property
-    def best(self) -> Costed:
+    def best(self) -> AlternativeCost:
         """The one with the least cost on average."""
         return self.costed[0]
 
     @cached_property
-    def equals(self) -> tuple[Costed, ...]:
+    def equals(self) -> tuple[AlternativeCost, ...]:
         """Those that cannot be told apart from the best one: the 95 % t intervals of the paired
         differences and ratios do not say that they cost more, or they cost less than 1 % more.
         """
         return tuple(c for c in self.costed if self._as_good(c))
 
     @cached_property
-    def recommended(self) -> Costed:
+    def recommended(self) -> AlternativeCost:
         """Of those, the one that changes least of what the group has now, or of Kafka's defaults if
         nobody said what it has.
         """
@@ -212,12 +212,12 @@ class Advice:
         return min(self.equals, key=lambda c: (c.alternative.changes(base), self.costed.index(c)))
 
     @property
-    def default(self) -> Costed | None:
+    def default(self) -> AlternativeCost | None:
         """Kafka's defaults; None if they are no alternative, because of a slow message."""
         return next((c for c in self.costed if c.alternative == DEFAULTS), None)
 
     @property
-    def now(self) -> Costed | None:
+    def now(self) -> AlternativeCost | None:
         """The alternative that the group has now; None if that was not said or is none."""
         return next((c for c in self.costed if c.alternative == self.described.now), None)
 
@@ -226,12 +226,12 @@ class Advice:
         """Does nothing that was described cost anything?"""
         return not any(c.mean for c in self.costed)
 
-    def more_than_best(self, costed: Costed) -> Interval:
+    def more_than_best(self, costed: AlternativeCost) -> Interval:
         """How much more it costs than the best one in a week."""
         pairs = zip(costed.values, self.best.values, strict=True)
         return intervals.mean([mine - least for mine, least in pairs])
 
-    def _as_good(self, costed: Costed) -> bool:
+    def _as_good(self, costed: AlternativeCost) -> bool:
         more = self.more_than_best(costed)
         if more.mean <= SAME * self.best.mean:
             return True
@@ -296,7 +296,7 @@ def _higher(per_week: float) -> Iterator[float]:
         yield min(rate, 1_000.0)
 
 
-def _by_cost(costed: Sequence[Costed]) -> tuple[Costed, ...]:
+def _by_cost(costed: Sequence[AlternativeCost]) -> tuple[AlternativeCost, ...]:
     return tuple(sorted(costed, key=lambda c: (c.mean, c.alternative)))
 
 
@@ -347,7 +347,9 @@ def summed(described: Described, found: Results, *, by: str, asked: int, seed: i
         parts[made] = _part([next(each) for _ in range(event.runs)], event.times)
     cost = COSTS[by]
     costed = [
-        Costed(a, {e.name: parts[key(described, a, e)] for e in happening}, happening, cost)
+        AlternativeCost(
+            a, {e.name: parts[key(described, a, e)] for e in happening}, happening, cost
+        )
         for a in compared
     ]
     notes += _shortened(described, compared)

@@ -21,7 +21,7 @@ from groupcheck.oracles.simulate.document import (
 )
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.uses import advise_types
-from groupcheck.oracles.simulate.uses.advice import COSTS, SAME, Advice, Costed, Threshold
+from groupcheck.oracles.simulate.uses.advice import COSTS, SAME, Advice, AlternativeCost, Threshold
 from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULT_HEARTBEAT_MS,
     DEFAULT_POLL_MS,
@@ -93,7 +93,7 @@ def _configuration(a: Alternative) -> advise_types.Configuration:
     return advise_types.Configuration(variant=a.variant, settings=a.settings)
 
 
-def _alternative(advice: Advice, c: Costed) -> advise_types.Alternative:
+def _alternative(advice: Advice, c: AlternativeCost) -> advise_types.Alternative:
     return advise_types.Alternative(
         configuration=_configuration(c.alternative),
         recommended=c is advice.recommended,
@@ -333,7 +333,7 @@ def alternatives_table(advice: Advice) -> tuple[tuple[str, ...], list[tuple[str,
     ]
 
 
-def _marked(advice: Advice, c: Costed) -> str:
+def _marked(advice: Advice, c: AlternativeCost) -> str:
     mark = "-> " if c is advice.recommended else " = " if c in advice.equals else "   "
     return mark + named(c.alternative) + (" *" if c is advice.now else "")
 
@@ -357,7 +357,7 @@ def events_table(advice: Advice) -> tuple[tuple[str, ...], list[tuple[str, ...]]
     ]
 
 
-def _of(advice: Advice, c: Costed, event: Event) -> tuple[str, str]:
+def _of(advice: Advice, c: AlternativeCost, event: Event) -> tuple[str, str]:
     cost = advice.cost
     one, week = c.of(event).mean / cost.unit, c.in_week(event) / cost.unit
     return f"{one:,.2f} {cost.unit_name}", f"{week:,.1f} {cost.unit_name}"

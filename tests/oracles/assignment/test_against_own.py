@@ -19,7 +19,7 @@ from groupcheck.oracles.assignment.against import asked, offered
 from groupcheck.oracles.assignment.against.asked import answer_of
 from groupcheck.oracles.assignment.against.command import library_of, result_lines
 from groupcheck.oracles.assignment.against.libraries import callables, programs
-from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned
+from groupcheck.oracles.assignment.against.offered import Library, OfferedAssignor, assigned
 from groupcheck.oracles.assignment.against.searches import findings
 from groupcheck.oracles.command_line.cli import run
 
@@ -93,7 +93,10 @@ def test_what_an_assignor_raises_is_its_answer_and_so_is_that_it_does_not_end():
         (forever, "no answer: none within 0.05 s"),
         (lambda group: 1 / 0, "ZeroDivisionError: division by zero"),
     ):
-        assert str(answer_of(Offered("own", None, function, offered.group_code), PAIR, 0.05)) == why
+        assert (
+            str(answer_of(OfferedAssignor("own", None, function, offered.group_code), PAIR, 0.05))
+            == why
+        )
 
 
 def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any_more(monkeypatch):
@@ -106,7 +109,7 @@ def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any
             pass
 
     result = findings(
-        Library("own", "", (Offered("own", None, hangs, offered.group_code),)), EXAMPLES
+        Library("own", "", (OfferedAssignor("own", None, hangs, offered.group_code),)), EXAMPLES
     )
     assert (
         len(asked_for) == asked.MOST_HUNG

@@ -14,7 +14,7 @@ from groupcheck.oracles.judge.client import command
 from groupcheck.oracles.judge.client import events as said
 from groupcheck.oracles.judge.client.command import _schedules
 from groupcheck.oracles.judge.client.differences import Difference
-from groupcheck.oracles.judge.client.harm import Confirmed
+from groupcheck.oracles.judge.client.harm import Confirmation
 from groupcheck.oracles.judge.client.judging import Differing, Finding, Shortest, Trials
 from groupcheck.oracles.judge.client.machine_time import MachineTime
 from groupcheck.oracles.judge.client.moves import FOLLOWS, SETTINGS, STATIC, Licence, Move, Step
@@ -85,7 +85,7 @@ def test_fewer_tries_than_are_wanted_decide_nothing() -> None:
 
 
 def test_harm_on_kafka_decides_and_is_told() -> None:
-    harm = Confirmed("sets_back", "4.3.0", True, "it is 5", frozenset({RULE.name}))
+    harm = Confirmation("sets_back", "4.3.0", True, "it is 5", frozenset({RULE.name}))
     told = judgement(found(1), "c", harms=[harm])
     assert told.exit_code == 1
     assert told.remarks[0].detail.endswith("On Apache Kafka 4.3.0: it is 5")

@@ -21,9 +21,9 @@ from groupcheck.oracles.judge.client.record import (
     Ended,
     Event,
     Listed,
+    MemberSeat,
     Moved,
     Record,
-    Seated,
     Stopping,
     Told,
 )
@@ -147,7 +147,7 @@ def fenced() -> Run:
     return Run(static=True).member().wait(1).beat(82)
 
 
-SEATS = (Seated("a", None, frozenset({"t"})), Seated("m", None, frozenset({"t"})))
+SEATS = (MemberSeat("a", None, frozenset({"t"})), MemberSeat("m", None, frozenset({"t"})))
 
 
 def leader(**plan: frozenset[tuple[str, int]] | None) -> Run:

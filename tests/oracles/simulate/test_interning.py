@@ -11,11 +11,11 @@ from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.memory import Seat, State
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request
 from groupcheck.oracles.simulate import Setup, simulate
-from groupcheck.oracles.simulate.interning import Interned
+from groupcheck.oracles.simulate.interning import Interner
 
 
 def test_the_first_of_equal_values_stands_for_all() -> None:
-    kept = Interned()
+    kept = Interner()
 
     def link(owned: int) -> Link:
         return Link(out=Request(Kind.BEAT, owned=owned), static=True, wants=(1 << owned, 0))
@@ -36,7 +36,7 @@ def test_values_of_other_classes_are_never_one() -> None:
     class Another:
         state: State = State.STABLE
 
-    kept = Interned()
+    kept = Interner()
     assert kept(Other()) == Other() and kept(Another()) == Another()
     assert type(kept(Another())) is Another
 
@@ -46,7 +46,7 @@ def test_a_class_that_compares_in_its_own_way_does_so_here() -> None:
     class Rounded:
         value: float = field(eq=round)
 
-    kept = Interned()
+    kept = Interner()
     first = kept(Rounded(1.1))
     assert kept(Rounded(0.9)) is first and kept(Rounded(1.9)) is not first
 
@@ -54,7 +54,7 @@ def test_a_class_that_compares_in_its_own_way_does_so_here() -> None:
 def test_masks_of_partitions_that_lie_61_apart_do_not_share_a_hash() -> None:
     seats = [Seat(assigned=1 << k, target=1 << k) for k in range(0, 61 * 40, 61)]
     assert len({hash(seat) for seat in seats}) == 1, "what makes this necessary"
-    kept = Interned()
+    kept = Interner()
     kept(Seat())  # its parts are known from now on
     assert len({hash(kept._keys[Seat](seat)) for seat in seats}) == len(seats)
 

@@ -21,7 +21,7 @@ from groupcheck.oracles.replay.what_if.change import EFFECTIVE, changes
 from groupcheck.oracles.replay.what_if.document import generations, sentences
 from groupcheck.oracles.replay.what_if.merged_rounds import effects
 from groupcheck.oracles.replay.what_if.runs import running, stopped_ms
-from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
+from groupcheck.oracles.replay.what_if.schedule import Instant, TimedCourse
 from groupcheck.oracles.replay.what_if.view import by_client, stood_cells
 from groupcheck.oracles.simulate import Course, documented, with_settings
 from groupcheck.traces.findings.report import GroupReport
@@ -143,7 +143,7 @@ def test_partitions_stand_without_a_reader_only_while_a_process_runs() -> None:
     """One process is there, dies at 4 s, and another starts at 6 s and closes at 9 s."""
     mine = [Instant(4_000, "crash", None, 0)]
     other = [Instant(6_000, "start", None, 1), Instant(9_000, "close", None, 2)]
-    course = Scheduled(Course(1, ()), [mine, other], 2, 20)
+    course = TimedCourse(Course(1, ()), [mine, other], 2, 20)
     assert running(course, 20_000) == [(0, 4_000), (6_000, 9_000)]
     turns = [(3_000.0, 0, False), (3_500.0, 1, False), (7_000.0, 1, True), (9_000.0, 1, False)]
     assert stopped_ms(turns, course, 20_000) == (1_000 + 3_000) + (500 + 1_000)

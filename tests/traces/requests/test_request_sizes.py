@@ -20,7 +20,7 @@ def test_twelve_members_are_followed_in_few_worlds(
     most = []
     judge = request_follow.RequestFollower._judge
 
-    def counted(self: request_follow.RequestFollower, e: request_follow.Judged) -> None:
+    def counted(self: request_follow.RequestFollower, e: request_follow.JudgedAssignment) -> None:
         judge(self, e)
         most.append(len(self.worlds))
 

@@ -43,7 +43,7 @@ class Piece:
 
 
 @frozen
-class Held:
+class ShardMarker:
     """The description of the files of a shard: the content of the marker."""
 
     # The blocks whose states are in the log, in their order.
@@ -86,7 +86,7 @@ class Owned:
 
     def keep(self, replica: Replica, pieces: Sequence[Piece], states: int) -> None:
         """Says that the files now hold these blocks' states."""
-        held = Held(
+        held = ShardMarker(
             [p.name for p in pieces],
             states,
             replica.packed.state_widths,
@@ -158,17 +158,17 @@ def owned(
         yield Owned(log, folder, states, held is None)
 
 
-def _held(folder: Path, replica: Replica, names: list[str], states: int) -> Held | None:
+def _held(folder: Path, replica: Replica, names: list[str], states: int) -> ShardMarker | None:
     """The description of the files, if they begin with these blocks' states in today's layout."""
     try:
-        held = structured(json.loads((folder / MARKER).read_text()), Held)
+        held = structured(json.loads((folder / MARKER).read_text()), ShardMarker)
     except (OSError, ValueError):
         return None
     begins = held.pieces[: len(names)] == names and held.states >= states
     return held if begins and held.widths == replica.packed.state_widths else None
 
 
-def _fits(log: Log, folder: Path, held: Held) -> bool:
+def _fits(log: Log, folder: Path, held: ShardMarker) -> bool:
     """Is there a file that can be this index?"""
     file = folder / f"index-{held.size}"
     is_whole = file.is_file() and file.stat().st_size == 4 * held.size

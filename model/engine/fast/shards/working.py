@@ -66,7 +66,7 @@ class Work:
 
 
 @frozen(eq=False)
-class Handed:
+class ItemBatch:
     """Items for the driver."""
 
     items: Items
@@ -82,9 +82,9 @@ class Report:
     # The shard's new states, if there are any.
     piece: Piece | None
     # Predicates that the driver must look up.
-    examinations: Handed
+    examinations: ItemBatch
     # Firings, and states without successors, that the driver must complete.
-    firings: Handed
+    firings: ItemBatch
     # The block of successors, with a section for each shard.
     dealt: str | None
     transitions: int
@@ -276,12 +276,12 @@ class _Shift:
 
     def hand_over(
         self, examinations: list[Words], firings: list[Words], rests: list[Words]
-    ) -> Handed:
+    ) -> ItemBatch:
         """Hands the driver the items that could not be finished."""
         widths = tuple(self.replica.packed.state_widths)
         items = Items(self.frontier, pairs(examinations), pairs(firings), joined(rests), widths)
         handed, rest = items.parted(joined(self.askers), self.work.most)
-        return Handed(handed, self.write("left", rest.sections) if len(rest) else None)
+        return ItemBatch(handed, self.write("left", rest.sections) if len(rest) else None)
 
     def quiet_states(self) -> Words:
         """States without successors: one for each combination of what the declared ends read."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from groupcheck.oracles.assignment.against.libraries.in_process import installed, quiet
 from groupcheck.oracles.assignment.against.libraries.on_class import Wire, offered_on_class
-from groupcheck.oracles.assignment.against.offered import Library, Offered
+from groupcheck.oracles.assignment.against.offered import Library, OfferedAssignor
 
 MODULES = {
     "range": ("aiokafka.coordinator.assignors.range", "RangePartitionAssignor"),
@@ -30,7 +30,7 @@ def library() -> Library:
     return installed("aiokafka", MODULES, offered, quietly)
 
 
-def offered(assignor: Any, name: str, like: str | None, near: str | None = None) -> Offered:
+def offered(assignor: Any, name: str, like: str | None, near: str | None = None) -> OfferedAssignor:
     """One class of aiokafka's, or one that is derived from its AbstractPartitionAssignor; an object
     of such a class, or a function that makes one. `near`: a module that names it.
     """

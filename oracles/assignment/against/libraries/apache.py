@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from groupcheck.model.assignors import Group, Member
-from groupcheck.oracles.assignment.against.offered import Library, Offered, group_code
+from groupcheck.oracles.assignment.against.offered import Library, OfferedAssignor, group_code
 from groupcheck.oracles.assignment.promises import thrown
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.assignors import ASSIGNORS, NotSolved, Problem, solve
@@ -40,7 +40,7 @@ def library(version: str) -> Library:
             yield
 
     offered = (
-        Offered(
+        OfferedAssignor(
             name,
             name,
             partial(_solve, driver, name),

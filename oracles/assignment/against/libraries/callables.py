@@ -29,7 +29,12 @@ from groupcheck.model.assignors import Group
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against.libraries import aiokafka, kafka_python
 from groupcheck.oracles.assignment.against.naming import reached
-from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned, group_code
+from groupcheck.oracles.assignment.against.offered import (
+    Library,
+    OfferedAssignor,
+    assigned,
+    group_code,
+)
 from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.processes.supervisor import tell
@@ -157,4 +162,4 @@ def _of_function(name: str, function: Function, like: str | None, near: str | No
         asked = "".join(f"print({named}({group_code(group)}))\n" for group in groups)
         return f"from groupcheck.model.assignors import Group, Member\n{lines}\n{asked}"
 
-    return Library(name, "", (Offered(path or name, like, solve, code, ask_again=True),))
+    return Library(name, "", (OfferedAssignor(path or name, like, solve, code, ask_again=True),))

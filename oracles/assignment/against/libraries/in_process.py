@@ -21,7 +21,7 @@ from groupcheck.oracles.assignment.against.offered import (
     Claim,
     Claims,
     Library,
-    Offered,
+    OfferedAssignor,
     assigned,
 )
 from groupcheck.oracles.assignment.validity import Assigned
@@ -63,7 +63,7 @@ class Cluster:
 def installed(
     package: str,
     classes: Mapping[str, tuple[str, str]],
-    offered: Callable[[type, str, str | None], Offered],
+    offered: Callable[[type, str, str | None], OfferedAssignor],
     quietly: Callable[[], AbstractContextManager[None]],
 ) -> Library:
     """The installed version of a library. `classes`: the name of Kafka's assignor -> module and
@@ -81,13 +81,13 @@ def installed(
     return Library(package, metadata.version(package), tuple(found), quietly)
 
 
-def offered_by(asked: Any, name: str, like: str | None) -> Offered:
-    """A class as an assignor. `asked` has it as `assignor`, and the functions of `Offered` and
-    `Claims` as methods.
+def offered_by(asked: Any, name: str, like: str | None) -> OfferedAssignor:
+    """A class as an assignor. `asked` has it as `assignor`, and the functions of `OfferedAssignor`
+    and `Claims` as methods.
     """
     claims = Claims(asked.claim_of, asked.of_a_newcomer, asked.claim_code, asked.newcomer_code)
     has_claims = hasattr(asked.assignor, "parse_member_metadata")
-    return Offered(name, like, asked.solve, asked.code, claims if has_claims else None)
+    return OfferedAssignor(name, like, asked.solve, asked.code, claims if has_claims else None)
 
 
 def read(assignor: Any, sent: Any) -> Claim:

@@ -23,7 +23,7 @@ from groupcheck.oracles.assignment.against.libraries.in_process import (
     read,
 )
 from groupcheck.oracles.assignment.against.libraries.on_class import Wire, offered_on_class
-from groupcheck.oracles.assignment.against.offered import Claim, Library, Offered
+from groupcheck.oracles.assignment.against.offered import Claim, Library, OfferedAssignor
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.values import by_topic
 
@@ -64,7 +64,7 @@ def library() -> Library:
     return installed("kafka-python", MODULES, offered, quietly)
 
 
-def offered(assignor: Any, name: str, like: str | None, near: str | None = None) -> Offered:
+def offered(assignor: Any, name: str, like: str | None, near: str | None = None) -> OfferedAssignor:
     """One class of kafka-python's, or one that is derived from its AbstractPartitionAssignor; an
     object of such a class, or a function that makes one. `near`: a module that names it.
     """

@@ -19,7 +19,7 @@ from groupcheck.oracles.assignment.against.libraries.in_process import (
     offered_by,
     read,
 )
-from groupcheck.oracles.assignment.against.offered import Claim, Offered
+from groupcheck.oracles.assignment.against.offered import Claim, OfferedAssignor
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.values import by_topic
 
@@ -84,7 +84,7 @@ class Wire:
 
 def offered_on_class(
     assignor: Any, name: str, like: str | None, wire: Wire, near: str | None = None
-) -> Offered:
+) -> OfferedAssignor:
     """A class, an object of one, or a function that makes one. `near`: a module that names it."""
     offered = offered_by(_Assignor(assignor, wire, near), name, like)
     return evolve(offered, reads_instances=bool(wire.subscription[1]))

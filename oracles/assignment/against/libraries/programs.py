@@ -37,7 +37,12 @@ from attrs import define
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against.against_types import Question, QuestionMember
-from groupcheck.oracles.assignment.against.offered import NO_ANSWER, Library, Offered, assigned
+from groupcheck.oracles.assignment.against.offered import (
+    NO_ANSWER,
+    Library,
+    OfferedAssignor,
+    assigned,
+)
 from groupcheck.oracles.assignment.groups import has_racks, racks_shown
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.values import by_topic
@@ -97,7 +102,7 @@ def library(command: str, like: str | None, name: str | None = None) -> Library:
         return f"printf '%s\\n' {lines} | {shlex.join(arguments)}\n"
 
     name = name or arguments[0]
-    offered = Offered(name, like, program.solve, code, ask_again=True)
+    offered = OfferedAssignor(name, like, program.solve, code, ask_again=True)
     return Library(name, "", (offered,), running, said=program.said)
 
 

@@ -9,7 +9,7 @@ from groupcheck.model.assignors.group import Group, Member
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.assignment.validity import complete, valid
 from groupcheck.oracles.judge.client.knowledge import GRACE_S, eager_free
-from groupcheck.oracles.judge.client.record import NOTHING, Asked, Seated, Stopping, Told
+from groupcheck.oracles.judge.client.record import NOTHING, Asked, MemberSeat, Stopping, Told
 from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
 
 MENDED_S = 2.0
@@ -24,7 +24,7 @@ def plans_for_all(run: Seen) -> Iterator[Case]:
     """
     left_out: tuple[float, str] | None = None
     joins: set[int] = set()
-    group: dict[int, tuple[Seated, ...]] = {}
+    group: dict[int, tuple[MemberSeat, ...]] = {}
     topics = dict(run.record.topics)
     last: Asked | None = None  # the plan of the generation in which it leads
     for event, now in run.events:
@@ -60,7 +60,7 @@ def plans_for_all(run: Seen) -> Iterator[Case]:
 
 
 def _mistake(
-    topics: Mapping[str, int], seats: tuple[Seated, ...], request: Asked, cooperative: bool
+    topics: Mapping[str, int], seats: tuple[MemberSeat, ...], request: Asked, cooperative: bool
 ) -> str:
     """What is wrong with a plan; empty: nothing."""
     unread = [member for member, share in request.plan.items() if share is None]
