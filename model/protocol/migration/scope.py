@@ -98,6 +98,10 @@ class MigrationScope(ConsumerScope):
 
     def __attrs_post_init__(self) -> None:
         ConsumerScope.__attrs_post_init__(self)
+        if self.regexes:
+            raise ScopeError(
+                "groups that migrate have no regexes here", where="scope", do="leave regexes out"
+            )
         if self.requests == "anybody":
             for name, count in self.faults:
                 if count and name in OF_MEMBERS:

@@ -55,6 +55,8 @@ def test_classic_members_alone_get_no_other_target(k15: str, broken: set[str]) -
     "fields",
     [
         {"java": True},
+        {"regexes": 1},
+        {"regexes": 1, "requests": "anybody"},
         {"wire": "explicit"},
         {"max_size": 1},
         {"faults": {"append_failure": 1}},
