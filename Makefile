@@ -52,7 +52,8 @@ browser: $(READY) ## the pages of replay and explore, looked at in a headless Ch
 	@$(RUN)/pytest tests/browser/look_at_replay.py tests/browser/look_at_explore.py
 
 browser-docs: site ## the site that `make site` builds, looked at in the same way; two minutes
-	@$(RUN)/pytest tests/browser/look_at_site.py tests/browser/look_at_try.py
+	@$(RUN)/pytest tests/browser/look_at_site.py tests/browser/look_at_keeping.py \
+		tests/browser/look_at_try.py
 
 bench: $(READY) ## speed and memory beside Spin and C; 10 minutes (BENCH=--quick: less)
 	@.ci/need "make bench" gcc spin

@@ -33,7 +33,8 @@ const bytes = py.FS.readFile("/packed.zip");
 writeFileSync(out, bytes);
 
 const fresh = await loadPyodide({ indexURL: `${python}/` });
-fresh.unpackArchive(bytes, "zip", { extractDir: "/lib/python3.14/site-packages" });
+const target = fresh.runPython("import site; site.getsitepackages()[0]");
+fresh.unpackArchive(bytes, "zip", { extractDir: target });
 const code = await fresh.runPythonAsync(`
 from groupcheck.oracles.command_line.tab import answered
 told = answered(["replay", "sample:ghost-members"], "/home", lambda text: None)

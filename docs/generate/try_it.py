@@ -157,16 +157,21 @@ def put_headers(site: Path) -> None:
 
 
 def put_list(folder: Path) -> None:
-    """Writes the list of what the service worker keeps, under a name that changes with it."""
-    files = [
-        p
-        for p in sorted(folder.rglob("*"))
-        if p.is_file() and p.name not in ("files.js", "sw.js", "_headers")
-    ]
-    names = ["./", *(p.relative_to(folder).as_posix() for p in files)]
-    whole = hashlib.sha256(b"".join(hashlib.sha256(p.read_bytes()).digest() for p in files))
-    told = f"self.VERSION = {whole.hexdigest()[:16]!r};\nself.FILES = {json.dumps(names)};\n"
-    (folder / "files.js").write_text(told, "utf-8")
+    """Writes the list of what the service worker keeps, with the SHA-256 of each file in base64, a
+    version that changes with any of them, and the policy.
+    """
+    digests = {
+        path.relative_to(folder).as_posix(): base64.b64encode(
+            hashlib.sha256(path.read_bytes()).digest()
+        ).decode()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in ("files.js", "sw.js")
+    }
+    files = {"./": digests["index.html"], **digests}
+    version = hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16]
+    told = {"VERSION": version, "FILES": files, "POLICY": policy()}
+    lines = [f"self.{name} = {json.dumps(value)};\n" for name, value in told.items()]
+    (folder / "files.js").write_text("".join(lines), "utf-8")
 
 
 def main(site: Path) -> None:

@@ -15,11 +15,13 @@ const WORDS = {
 };
 // Each tab has a Python of its own: code that came with a link never shares one with a log.
 const tabs = { log: {}, write: {}, walk: {} };
+const LOADING = "Python is loading…";
+const AGAIN = "Stopped. Python starts again…";
 let shown = "log";
 let offered = { samples: [], examples: [], variants: [] };
 
 for (const [name, tab] of Object.entries(tabs)) {
-  tab.state = "Python is loading…";
+  tab.state = LOADING;
   tab.answer = null;
   tab.python = new Python(name, (data) => hear(name, data));
 }
@@ -33,10 +35,11 @@ function hear(name, data) {
   if (data.kind === "ready") {
     performance.mark("ready");
     // Not before: what it fetches would be in the way of Python.
-    navigator.serviceWorker?.register("sw.js").catch(() => {});
-    if (!tab.python.busy) tab.state = "Python is ready.";
+    navigator.serviceWorker?.register("sw.js", { updateViaCache: "none" }).catch(() => {});
+    // What a link or a file has led to stays.
+    if ([LOADING, AGAIN].includes(tab.state)) tab.state = "Python is ready.";
   } else if (data.kind === "meter") tab.meter = data.text;
-  else if (data.kind === "stopped") tab.state = "Stopped. Python starts again…";
+  else if (data.kind === "stopped") tab.state = AGAIN;
   else if (data.kind === "failed") tab.state = `Python has failed: ${data.text}`;
   else if (data.kind === "told") {
     const seconds = (performance.now() - tab.began) / 1000;
@@ -152,15 +155,17 @@ function replaySample(name) {
 async function replayFiles(found) {
   if (!found.length) return;
   $("sample-told").textContent = `${found.length} file(s): ${found.slice(0, 3).map((f) => f.name).join(", ")}`;
-  let files;
+  replay([...new Set(found.map(({ name }) => name.split("/")[0]))], await toFiles(found));
+}
+
+// Says why what was chosen or dropped cannot be read: too much, or no right to read it.
+async function orSay(replayed) {
   try {
-    files = await toFiles(found);
+    await replayed();
   } catch (error) {
-    tabs.log.state = String(error.message);
+    tabs.log.state = `It cannot be read: ${error.message}`;
     draw();
-    return;
   }
-  replay([...new Set(found.map(({ name }) => name.split("/")[0]))], files);
 }
 
 $("replay").onclick = () => {
@@ -172,8 +177,9 @@ $("samples").onchange = ({ target }) => target.value && replaySample(target.valu
 for (const kind of ["files", "folder"]) {
   $(`choose-${kind}`).onclick = () => $(kind).click();
   $(kind).onchange = async ({ target }) => {
-    await replayFiles(
-      [...target.files].map((file) => ({ name: file.webkitRelativePath || file.name, file }))
+    const found = [...target.files];
+    await orSay(() =>
+      replayFiles(found.map((file) => ({ name: file.webkitRelativePath || file.name, file })))
     );
     target.value = "";
   };
@@ -188,7 +194,7 @@ addEventListener("drop", async (event) => {
   document.body.classList.remove("dropping");
   if (shown !== "log" || !event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
-  await replayFiles(await dropped(event.dataTransfer));
+  await orSay(async () => replayFiles(await dropped(event.dataTransfer)));
 });
 
 // -- Write
@@ -278,14 +284,16 @@ async function follow() {
   const [version, tab, ...rest] = location.hash.slice(1).split("/");
   const told = rest.join("/");
   if (!tab) return;
-  if (version !== VERSION || !(tab in tabs)) {
+  if (version !== VERSION || !Object.hasOwn(tabs, tab)) {
     tabs[shown].state = "The link is of another version of this page, or is damaged.";
     return;
   }
   choose(tab);
-  if (tab === "log" && offered.samples.some(({ name }) => name === told)) {
-    $("samples").value = told;
-    replaySample(told);
+  if (tab === "log" && told) {
+    if (offered.samples.some(({ name }) => name === told)) {
+      $("samples").value = told;
+      replaySample(told);
+    } else tabs.log.state = "There is no such sample.";
   }
   if (tab === "walk" && told) walk(["--from", decodeURI(told)], [], false);
   if (tab === "write" && told) {
@@ -302,7 +310,7 @@ async function follow() {
 
 async function begin() {
   const wanted = location.hash.split("/")[1];
-  tabs[wanted in tabs ? wanted : "log"].python.start(); // while the rest loads
+  tabs[Object.hasOwn(tabs, wanted) ? wanted : "log"].python.start(); // while the rest loads
   const told = await fetch("offered.json").catch(() => null);
   if (!told?.ok) {
     $("state").textContent = location.protocol === "file:"

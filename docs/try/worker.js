@@ -3,9 +3,32 @@
 import { loadPyodide } from "./python/pyodide.mjs";
 
 const PYTHON = new URL("./python/", import.meta.url).href;
-const PACKAGES = "/lib/python3.14/site-packages";
 const ASKED = "/asked"; // the folder that a command runs in, with the user's files alone
 const PAGE = "/page.html";
+// What outlives the worker, or reaches another worker or tab, each name where a browser has it. A
+// worker has the page's origin: code from a link could put a page of its own into the cache of the
+// service worker, and that page would see later logs. New workers would have all of this anew.
+const LASTING = {
+  self: [
+    "caches", "indexedDB", "cookieStore", "Worker", "SharedWorker", "BroadcastChannel",
+    "webkitRequestFileSystem", "webkitRequestFileSystemSync",
+    "webkitResolveLocalFileSystemURL", "webkitResolveLocalFileSystemSyncURL",
+  ],
+  navigator: ["storage", "storageBuckets", "serviceWorker", "locks", "webkitTemporaryStorage",
+    "webkitPersistentStorage"],
+};
+
+// Throws where a browser does not let a name go: then no command runs.
+function forget() {
+  for (const [name, names] of Object.entries(LASTING)) {
+    for (let owner = self[name]; owner; owner = Object.getPrototypeOf(owner)) {
+      for (const one of names) delete owner[one];
+    }
+    for (const one of names) {
+      if (one in self[name]) throw new Error(`${one} cannot be taken from the worker`);
+    }
+  }
+}
 
 async function start() {
   const packed = fetch(`${PYTHON}groupcheck.zip`).then((told) => {
@@ -13,7 +36,9 @@ async function start() {
     return told.arrayBuffer();
   });
   const py = await loadPyodide({ indexURL: PYTHON });
-  py.unpackArchive(await packed, "zip", { extractDir: PACKAGES });
+  forget();
+  const packages = py.runPython("import site; site.getsitepackages()[0]");
+  py.unpackArchive(await packed, "zip", { extractDir: packages });
   const tab = py.pyimport("groupcheck.oracles.command_line.tab");
   return { py, tab };
 }

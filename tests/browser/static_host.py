@@ -1,10 +1,12 @@
 """A static host on the loopback interface, as those are that people publish sites on: files of one
-folder, compressed on the way, kept by browsers for ten minutes.
+folder, compressed on the way, kept by browsers for ten minutes, and not sent again to one that has
+the same by its digest.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import mimetypes
 import threading
 from functools import cache
@@ -20,8 +22,8 @@ PACKED = (".zip", ".png", ".gz")
 
 
 @cache
-def packed(path: Path) -> bytes:
-    return gzip.compress(path.read_bytes(), 6, mtime=0)
+def packed(plain: bytes) -> bytes:
+    return gzip.compress(plain, 6, mtime=0)
 
 
 @define
@@ -45,18 +47,22 @@ class Host:
                 path = host.folder / name.lstrip("/")
                 path = path / "index.html" if path.is_dir() else path
                 found = path.is_file()
-                body = (
-                    b""
-                    if not found
-                    else (path.read_bytes() if path.suffix in PACKED else packed(path))
-                )
+                body = path.read_bytes() if found else b""
+                tag = f'"{hashlib.sha256(body).hexdigest()}"'
+                same = found and self.headers["If-None-Match"] == tag
+                if same:
+                    body = b""
+                elif found and path.suffix not in PACKED:
+                    body = packed(body)
                 host.sent.append((self.path, len(body)))
-                self.send_response(200 if found else 404)
-                if found and path.suffix not in PACKED:
+                self.send_response(304 if same else 200 if found else 404)
+                self.send_header("ETag", tag)
+                if found and not same and path.suffix not in PACKED:
                     self.send_header("Content-Encoding", "gzip")
                 kind = KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
                 self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
+                if not same:
+                    self.send_header("Content-Length", str(len(body)))
                 self.send_header("Cache-Control", "max-age=600")
                 self.send_header("Access-Control-Allow-Origin", "*")
                 self.end_headers()
