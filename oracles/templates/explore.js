@@ -52,14 +52,19 @@
   });
   const copyLink = self.groupcheckCopy ?? (() => navigator.clipboard.writeText(location.href));
 
+  // An error goes when the reader asks for something else, and not when an answer comes to what the
+  // page had asked for by itself meanwhile.
+  const BY_ITSELF = new Set(["path", "tree", "beside"]);
+
   async function ask(what, more = {}) {
+    if (!BY_ITSELF.has(what)) $("#error").textContent = "";
     let told;
     try {
       told = await post({ ask: what, key: here, ...more });
     } catch {
       told = { error: "groupcheck does not answer: is the command still running?" };
     }
-    $("#error").textContent = told.error ?? "";
+    if (told.error) $("#error").textContent = told.error;
     return told.error ? null : told;
   }
 
@@ -409,6 +414,7 @@
   });
   $("#beside")?.addEventListener("submit", (event) => {
     event.preventDefault();
+    $("#error").textContent = "";
     $("#other").dataset.on = $("#other").value.trim();
     if ($("#other").dataset.on) compare(); else $("#compared").replaceChildren();
   });

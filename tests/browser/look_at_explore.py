@@ -159,6 +159,24 @@ def test_numbers_take_steps_and_the_address_holds_the_walk(browser: Chromium) ->
         assert page.errors == []
 
 
+def test_an_answer_that_the_page_asked_for_by_itself_takes_no_error_away(
+    browser: Chromium, bug: Server
+) -> None:
+    page = opened(browser, bug.address)
+    page.run(
+        "(() => { const usual = fetch; self.fetch = async (to, what) => {"
+        " if (JSON.parse(what.body).ask === 'path') await new Promise((go) => setTimeout(go, 500));"
+        " return usual(to, what); }; })()"
+    )
+    before = page.run("document.body.dataset.ready")
+    press(page, "Home")
+    page.run("document.querySelector('#wanted').value = 'core.nothing == 2'")
+    click(page, "#seek button")
+    until(page, "document.querySelector('#error').textContent.includes('has no nothing')")
+    until(page, f"document.body.dataset.ready !== '{before}'")  # the path has come
+    assert "has no nothing" in page.run("document.querySelector('#error').textContent")
+
+
 def test_a_field_says_what_it_means_and_where_that_stands(browser: Chromium, bug: Server) -> None:
     page = opened(browser, bug.address)
     page.run(
