@@ -169,7 +169,8 @@ def test_an_answer_that_the_page_asked_for_by_itself_takes_no_error_away(
         " return usual(to, what); }; })()"
     )
     before = page.run("document.body.dataset.ready")
-    press(page, "Home")
+    click(page, "[data-do=begin]")
+    until(page, "document.querySelector('#where').textContent.startsWith('At the beginning')")
     page.run("document.querySelector('#wanted').value = 'core.nothing == 2'")
     click(page, "#seek button")
     until(page, "document.querySelector('#error').textContent.includes('has no nothing')")
