@@ -10,7 +10,7 @@ import math
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -109,15 +109,16 @@ def _order(value: Any) -> tuple[str, Any]:
     )
 
 
-def brief(value: Any, longest: int | None = LONGEST) -> str:
+def brief(value: Any, longest: int | None = LONGEST, named: Callable[[int], str] = str) -> str:
     """A slot's value in few characters: `{0, 2}` for a set, `stable` for a member of an
-    enumeration, only the fields that differ from their default.
+    enumeration, only the fields that differ from their default. `named`: what the element
+    with an index is called.
     """
-    text = _brief(value)
+    text = _brief(value, named)
     return text if longest is None or len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: Any, named: Callable[[int], str]) -> str:
     if value is None:
         return "none"
     if isinstance(value, str) and not isinstance(value, enum.Enum):
@@ -129,20 +130,24 @@ def _brief(value: Any) -> str:
     if isinstance(value, enum.Enum):
         return _name(value)
     if isinstance(value, Element):
-        return str(index_of(value))
+        return named(index_of(value))
     if attrs.has(type(value)):
         told = [
-            f"{f.name}={_brief(v)}"
+            f"{f.name}={_brief(v, named)}"
             for f in attrs.fields(type(value))
             if (v := getattr(value, f.name)) != f.default or f.default is attrs.NOTHING
         ]
         return f"{type(value).__name__}({', '.join(told)})"
     if isinstance(value, set | frozenset):
-        return "{" + ", ".join(map(_brief, in_order(value))) + "}"
+        return "{" + ", ".join(_brief(v, named) for v in in_order(value)) + "}"
     if isinstance(value, tuple | list):
-        return "(" + ", ".join(map(_brief, value)) + ")"
+        return "(" + ", ".join(_brief(v, named) for v in value) + ")"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_brief(k)}: {_brief(v)}" for k, v in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_brief(k, named)}: {_brief(v, named)}" for k, v in value.items())
+            + "}"
+        )
     return printable(shown(value))
 
 

@@ -90,6 +90,7 @@ def fit(spec: Parts) -> None:
         if isinstance(p, StepInvariant):
             _step_invariant(spec, p)
     _refinements(spec, known)
+    _must_be_slots(spec.channels, spec, "channels")
     _names(spec)
 
 

@@ -138,6 +138,9 @@ class Spec:
     # What runs must not leave undone for ever, and what they promise: see `progress`.
     fair: tuple[Fairness, ...] = field(default=(), converter=_named)
     progress: tuple[Liveness, ...] = field(default=(), converter=_named)
+    # Slots that hold messages. Only pictures ask: an arrow leads from who puts one there to who
+    # takes it.
+    channels: tuple[str, ...] = field(default=(), converter=_named)
 
     def __attrs_post_init__(self) -> None:
         for name, kind in _KINDS.items():

@@ -12,7 +12,8 @@ from groupcheck.model.engine.binding import indexing
 from groupcheck.model.engine.signature import EVERY, parted
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Firing, Path, Step
-from groupcheck.model.protocol.story import Lane, Line, Note, Story
+from groupcheck.model.protocol.story import Lane, Line, Message, Note, Story
+from groupcheck.oracles.explain.own_messages import exchanged, phases
 from groupcheck.oracles.printable import brief, changes, place, sentence
 
 SHARED = "shared"
@@ -27,13 +28,14 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
     (states as mappings of slot to value).
 
     Lanes `<array> 0`, `<array> 1` ... (named after the array with the most reading), a lane
-    `shared`, one note for each step.
+    `shared`, one note for each step; without `tell` the messages and phases of `own_messages`, too.
     """
     lanes = plain_lanes(spec)
     docs = {r.name: sentence(r.doc) for r in spec.rules}
     before = path.initial
-    lines, notes = [], []
-    named = Semantics(spec).named
+    lines, notes = [], list[Message | Note]()
+    see = Semantics(spec)
+    named = see.named
     for number, step in enumerate(path.steps, 1):
         lane, who = _actor(spec, lanes, step.firing)
         words = (
@@ -43,9 +45,15 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
         )
         told = change_words(path, before, step)
         lines.append(Line(number, lane.name, words, told, who="" if tell else who))
-        notes.append(Note(number, lane.name, step.firing.name.replace("_", " ")))
+        notes.append(Note(number, lane.name, step.firing.name.replace("_", " ").replace(":", ": ")))
         before = step.state
-    return Story(lanes, lines, notes, start=start_words(path) if tell is None else ())
+    if tell:
+        return Story(lanes, lines, notes)
+    every = [f for step in path.steps for f in (step.firing, *step.urgent)]
+    actors = {firing: _actor(spec, lanes, firing)[0].name for firing in every}
+    events = [*notes, *exchanged(see, path, lanes, actors)]
+    events.sort(key=lambda event: event.step)  # those of one step stay in their order
+    return Story(lanes, lines, events, [*phases(spec, path, lanes)], start=start_words(path))
 
 
 def start_words(path: Path) -> tuple[str, ...]:
@@ -67,36 +75,44 @@ def start_words(path: Path) -> tuple[str, ...]:
 
 def plain_lanes(spec: Spec) -> tuple[Lane, ...]:
     """One lane for each index of the largest array (named after the first such slot), then one for
-    single slots.
+    single slots. Channels have none where something else is there to act.
     """
-    sizes = {name: slot.size for name, slot in spec.slots.items() if slot.size is not None}
+    arrays = _rather([n for n, slot in spec.slots.items() if slot.size is not None], spec)
+    sizes = {n: spec.slots[n].size or 0 for n in arrays}
     lanes = []
     if sizes:
         most = max(sizes.values())
         name = next(n for n, size in sizes.items() if size == most)
         lanes = [Lane(f"{name} {i}", f"{name.replace('_', ' ')} {i}", i) for i in range(most)]
-    if len(sizes) < len(spec.slots):
-        lanes.append(
-            Lane(SHARED, ", ".join(n for n, slot in spec.slots.items() if slot.size is None))
-        )
+    singles = [n for n, slot in spec.slots.items() if slot.size is None]
+    among = any({*rule.slots} <= {*spec.channels} for rule in spec.rules)
+    if not lanes or among or not {*singles} <= {*spec.channels}:
+        lanes.append(Lane(SHARED, ", ".join(_rather(singles, spec))))
     return tuple(lanes)
+
+
+def _rather(slots: list[str], spec: Spec) -> list[str]:
+    """These slots without the channels, if any are left."""
+    return [slot for slot in slots if slot not in spec.channels] or slots
 
 
 def _actor(spec: Spec, lanes: Sequence[Lane], firing: Firing) -> tuple[Lane, str]:
     """The lane of a step, and whose step it is: the element at its index, or the single slots; in
-    both cases among those that the rule reads.
+    both cases among those that the rule reads, and rather those that are no channels.
     """
     rule = next(r for r in spec.rules if r.name == firing.name.partition(":")[0])
+    acting = _rather([slot for slot, _ in rule.places], spec)
     if firing.me is None:
-        return lanes[-1], ", ".join(dict.fromkeys(slot for slot, _ in rule.places))
+        return lanes[-1], ", ".join(dict.fromkeys(acting))
     variable = next(iter(indexing(spec, rule).sizes))
     own = [
         slot
         for slot, index in rule.places
-        if spec.slots[slot].size is not None
+        if slot in acting
+        and spec.slots[slot].size is not None
         and index != EVERY
         and parted(index or rule.own)[0] == variable
-    ] or [slot for slot, _ in rule.places]
+    ] or acting
     longest = sum(lane.me is not None for lane in lanes)
     is_there = any(spec.slots[slot].size == longest for slot in own)
     lane = next((x for x in lanes if x.me == firing.me and is_there), lanes[-1])

@@ -23,6 +23,8 @@ NARROW = 110.0  # a lane on a phone, where two members and the coordinator fit s
 LINE = 11.0  # a second line of text, in narrow lanes
 BAR = 7.0  # an ownership bar, and the distance between two
 HUES = 8  # colours of partitions, in the style sheet
+SHADES = 8  # colours of phases
+BESIDE = 0.8  # of a lane's width, for the text where a slanted arrow starts
 REPEAT = 10  # steps after which the lanes' names are written again
 
 
@@ -126,6 +128,8 @@ def _lane_width(story: Story) -> float:
     for event in story.events:
         if isinstance(event, Message):
             apart = abs(order[event.source] - order[event.target]) or 1
+            if event.until is not None and event.until > event.step:
+                needed.append((len(event.text) * LETTER + 8) / BESIDE)
             needed.append((len(event.text) * LETTER + 36) / apart)
         else:
             needed.append(len(event.text) * LETTER + 46)
@@ -204,7 +208,7 @@ def _bars(layout: _Layout) -> Iterator[Shape]:
         if span.kind == "phase":
             yield Shape(
                 "box",
-                f"phase shade{phases.index(span.text) % 4}",
+                f"phase shade{phases.index(span.text) % SHADES}",
                 x - 4,
                 top,
                 8,
@@ -263,7 +267,7 @@ def _message(layout: _Layout, message: Message, y: float) -> Iterator[Shape]:
             x + 9 * way,
             y - 4,
             message.text,
-            min(room, layout.lane_width * 0.8),
+            min(room, layout.lane_width * BESIDE),
         )
     else:
         middle = (x + layout.x[message.target]) / 2
