@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 from attrs import Factory, define, evolve, field, frozen
 
-from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.engine import Spec
 from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.element import Element
 from groupcheck.model.engine.step import Semantics, State
@@ -152,7 +152,7 @@ class Exchange:
             less = [*args]
             less[at] = _without(args[at], unit, self.begins[k])
             found = self.see.call(i, less)
-        except (UserError, TypeError, ValueError):
+        except Exception:
             return True  # a rule, or a class, that cannot do without it
         name, values = outcome
         return not any(n == name and others(v) == others(values) for n, v in found)
@@ -222,7 +222,7 @@ class Exchange:
         """
         own = [name for begins in self.begins[k] for name, _, _ in _parts(begins, [begins])]
         rank = own.index(unit.field) if unit.field in own else 0
-        name = printable((unit.field or self.see.places[k][0]).replace("_", " "))
+        name = printable((unit.field or self.see.places[k][0]).replace("_", " ").strip())
         value = brief(unit.item, named=lambda n: self.names.get(n, str(n)))
         if isinstance(unit.item, Element):
             return rank, name if value == self._title(lane) else f"{name}: {value}"
@@ -262,7 +262,8 @@ def _parts(value: Any, begins: Sequence[Any]) -> Iterator[tuple[str, Any, list[A
     alike = [b for b in begins if type(b) is type(value)]
     if alike and attrs.has(type(value)) and not isinstance(value, Element):
         for f in attrs.fields(type(value)):
-            yield f.name, getattr(value, f.name), [getattr(b, f.name) for b in alike]
+            if f.init:
+                yield f.name, getattr(value, f.name), [getattr(b, f.name) for b in alike]
     else:
         yield "", value, [*begins]
 
@@ -279,7 +280,10 @@ def _without(value: Any, unit: Unit, begins: Sequence[Any]) -> Any:
     else:
         at = [k for k, item in enumerate(old) if item == unit.item][unit.number]
         new = (*old[:at], *old[at + 1 :])
-    return evolve(value, **{unit.field: new}) if unit.field else new
+    if not unit.field:
+        return new
+    argument = attrs.fields_dict(type(value))[unit.field].alias or unit.field
+    return evolve(value, **{argument: new})
 
 
 def exchanged(

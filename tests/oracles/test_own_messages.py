@@ -198,7 +198,7 @@ def test_what_urgent_rules_put_and_take_inside_a_step_is_theirs():
     ]
 
 
-def test_counters_and_flags_are_no_messages_and_neither_is_what_is_overwritten():
+def test_counters_and_flags_are_no_messages_and_what_is_overwritten_is_not_taken():
     @rule
     def go(me, seat, board):
         if board[0] == me:
@@ -209,6 +209,20 @@ def test_counters_and_flags_are_no_messages_and_neither_is_what_is_overwritten()
     assert arrows(tale) == []
 
     @rule
+    def put(me, seat, note):
+        if not seat:
+            yield True, f"by {me}"
+
+    slots = {"seat": array(2, False), "note": single("")}
+    tale = broken(slots, [put], lambda state: state.note == "by 1" and all(state.seat))
+    assert [a[1:4] for a in arrows(tale)] == [
+        ("seat 0", "shared", "note: by 0"),
+        ("seat 1", "shared", "note: by 1"),
+    ]
+
+
+def test_what_is_overwritten_has_been_taken_only_by_who_has_read_it():
+    @rule
     def write(me, seat, note):
         if not seat and (me == 1) == bool(note):
             yield True, f"by {me}"
@@ -217,7 +231,7 @@ def test_counters_and_flags_are_no_messages_and_neither_is_what_is_overwritten()
     tale = broken(slots, [write], lambda state: all(state.seat))
     assert [a[1:4] for a in arrows(tale)] == [
         ("seat 0", "shared", "note: by 0"),
-        ("shared", "seat 1", "note: by 0"),  # its guard has read it
+        ("shared", "seat 1", "note: by 0"),
         ("seat 1", "shared", "note: by 1"),
     ]
 
@@ -237,6 +251,39 @@ def test_a_rule_that_fails_without_the_message_has_taken_it():
     slots |= {"ready": single(False), "board": single(0)}
     tale = broken(slots, [put, take], lambda state: state.board == 2)
     assert arrows(tale) == [(1, "sender 0", "shared", "box: 3", 2)]
+
+
+def test_a_private_field_can_hold_a_message():
+    @frozen
+    class Box:
+        _letter: str = ""
+        count: int = 0
+
+    @rule
+    def put(me, seat, box):
+        if me == 0 and not seat:
+            yield 1, Box("hi")
+
+    @rule
+    def note(board, box):
+        if box._letter or board:
+            yield box.count + 1, box
+
+    @rule
+    def mark(me, seat, board, box):
+        if me == 1 and board:
+            yield 1 + box.count, board, box
+
+    slots = {"seat": array(2, 0), "box": single(Box()), "board": single(0)}
+    tale = broken(slots, [put, note, mark], lambda state: state.seat == (1, 1))
+    # The last step has the box among its slots and does the same without the letter.
+    assert arrows(tale) == [(1, "seat 0", "shared", "letter: hi", 2)]
+
+
+def test_the_page_says_what_bars_and_broken_arrows_are(hasty):
+    shown = groupcheck.check(hasty.hasty_commit(2)).html()
+    assert "A bar on a lane stands for the state" in shown
+    assert "A broken arrow arrives later" in shown and "A cross ends" not in shown
 
 
 def test_hostile_texts_stay_texts():
