@@ -27,6 +27,9 @@ from groupcheck.model.engine import (
     urgent,
 )
 from groupcheck.model.protocol.story import Message, Note, Span, Story
+from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.explore.questions import Desk
+from groupcheck.oracles.explore.walk import Walk
 from groupcheck.oracles.show.html import image
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -284,6 +287,14 @@ def test_the_page_says_what_bars_and_broken_arrows_are(hasty):
     shown = groupcheck.check(hasty.hasty_commit(2)).html()
     assert "A bar on a lane stands for the state" in shown
     assert "A broken arrow arrives later" in shown and "A cross ends" not in shown
+
+
+def test_the_path_of_an_explorer_has_the_same_arrows(hasty):
+    key = "gc1-0.0.1.0.1.0"
+    told = Desk(Walk(subject(hasty.hasty_commit(2)), key)).answer({"ask": "path", "key": key})
+    for width in ("wide", "narrow"):
+        styles = [shape[1] for shape in told[width]["shapes"]]
+        assert styles.count("message late") == 2
 
 
 def test_hostile_texts_stay_texts():
