@@ -290,4 +290,4 @@ def test_simulations_say_the_same_on_spark(lent: None, tmp_path: Path) -> None:
         command = ["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / out), *options]
         assert cli.run(command) == 0
         tables.append(parquet.read_table(tmp_path / out / "simulations.parquet").to_pylist())
-    assert tables[0] == tables[1] and len(tables[0]) == 2 * 16
+    assert tables[0] == tables[1] and len(tables[0]) == 2 * 17
