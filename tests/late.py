@@ -30,6 +30,8 @@ LONGER = {
     "tests/test_docs_outputs.py::test_the_page_quotes_what_its_commands_print": 25.0,
     "tests/model/variants/test_variant_contract.py"
     "::test_the_cover_scopes_fire_every_outcome_and_meet_every_goal": 15.0,
+    "tests/model/variants/test_combinations.py"
+    "::test_two_features_keep_the_promises_of_both_and_have_words_for_each_step": 15.0,
     "tests/mutations/test_mutations.py"
     "::test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other": 12.0,
 }
