@@ -108,8 +108,6 @@ def evolve(value: T, /, **changes: Any) -> T:
     replacer = _replacers.get(key) or _replacers.setdefault(key, _new(type(value), list(changes)))
     made = replacer.made
     if made is None:
-        if replacer.left == inf:
-            return replacer.make(value, **changes)  # type: ignore[no-any-return]
         return replacer.without_memory(value, changes)  # type: ignore[no-any-return]
     asked = (id(value), *changes.values())
     try:
