@@ -7,7 +7,7 @@ from typing import Any
 
 HOMES = {
     "CheckResult": "groupcheck.oracles.check.run",
-    "Followed": "groupcheck.oracles.check.run",
+    "FollowResult": "groupcheck.oracles.check.run",
     "UserError": "groupcheck.model.engine.errors",
     "assignor_contract": "groupcheck.oracles.assignment.against.contract",
     "check": "groupcheck.oracles.check.run",

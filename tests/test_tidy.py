@@ -63,6 +63,18 @@ def long_line(path: PurePosixPath, text: str) -> Iterator[str]:
             yield f"line {number}: {len(line)} columns"
 
 
+def wide_prose(path: PurePosixPath, text: str) -> Iterator[str]:
+    """Code, tables and lines with an address cannot be broken."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        is_code ^= line.lstrip().startswith("```")
+        is_prose = (
+            not is_code and not line.startswith(("|", "    groupcheck ")) and "](" not in line
+        )
+        if is_prose and "://" not in line and len(line) > LONGEST_LINE:
+            yield f"line {number}: {len(line)} columns"
+
+
 def length(f: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Lines of a function without those of the functions inside it, which are measured by
     themselves.
@@ -237,6 +249,18 @@ def test_every_java_file_keeps_the_house_rules():
     )
 
 
+def test_every_page_keeps_to_its_width():
+    """The scoreboard is written by a run, and quotes what was seen."""
+    pages = [p for p in tracked() if p.suffix == ".md" and p.stem != "scoreboard"]
+    assert len(pages) > 20
+    assert (
+        "\n".join(
+            c for p in pages for c in complaints((wide_prose,), p, (ROOT / p).read_text("utf-8"))
+        )
+        == ""
+    )
+
+
 def test_no_file_names_a_machine_a_registry_or_work_left_over():
     found = []
     for p in tracked():
@@ -288,6 +312,7 @@ def lines(indent: int, fewer: int) -> str:
         (long_function, "model/a.py", "def f():\n" + lines(1, 1), "def f():\n" + lines(1, 2)),
         (long_function, "model/a.py", NESTED + lines(2, 1), NESTED + lines(2, 2) + lines(1, 9)),
         (long_line, "a/B.java", "x" * (LONGEST_LINE + 1), "x" * LONGEST_LINE + "\n"),
+        (wide_prose, "a.md", "w " * 51, "w " * 50 + "\n```\n" + "x" * 101 + "\n```"),
         (vague_name, "model/lock_utils.py", "", None),
         (vague_name, "model/core/lock.py", "", None),
         (machine_path, "README.md", "see /t" "mp/x", "see a/tmp/x and {x}/tmp/y"),

@@ -12,7 +12,7 @@ from typing import Any
 from reference import cell, code, page, table
 
 from groupcheck.oracles.command_line.documents import documents as every_document
-from groupcheck.oracles.show.json_schemas import Described
+from groupcheck.oracles.show.json_schemas import DocumentSchema
 
 
 def fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -40,7 +40,7 @@ def types(part: dict[str, Any]) -> str:
     return known if isinstance(known, str) else " or ".join(known)
 
 
-def entry(one: Described) -> str:
+def entry(one: DocumentSchema) -> str:
     """The part of the page about one document."""
     rows = (
         [code(path), cell(types(part)), cell(part["description"])]

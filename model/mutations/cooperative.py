@@ -23,7 +23,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup
-from groupcheck.model.protocol.mutation import SEEDED, Mutation, Seeded, seeded
+from groupcheck.model.protocol.mutation import SEEDED, MutatedRule, Mutation, seeded
 
 
 @seeded(member.send_join)
@@ -69,7 +69,7 @@ def _prepared_for_good(client: Client, link: Link) -> Iterator[tuple[str, Client
         yield label, evolve(after, prepare=Prepare.DONE) if label == "refused" else after, rest
 
 
-def _hearing(heard: Callable[[Sequence[Claim]], Sequence[Claim]]) -> Seeded:
+def _hearing(heard: Callable[[Sequence[Claim]], Sequence[Claim]]) -> MutatedRule:
     """The leader makes something else of the claims."""
 
     @seeded(walks.end_walk)

@@ -20,7 +20,7 @@ SEEDED = "seeded"  # the `ticket` of a mistake that nobody is known to have made
 
 
 @frozen
-class Seeded:
+class MutatedRule:
     """A rule with a bug in it, and the healthy rule whose place it takes."""
 
     rule: Rule
@@ -43,7 +43,7 @@ class Mutation:
     doc: str
     # The smallest scope of the family's base variant that shows the bug.
     scope: Mapping[str, Any]
-    seeds: tuple[Seeded, ...] = ()
+    seeds: tuple[MutatedRule, ...] = ()
     # Rule of a feature -> what the bug makes of it, whatever the features have made of it before.
     twists: Mapping[str, Callable[[Rule], Rule]] = field(factory=dict)
     # Families beside which it cannot be put in, and why.
@@ -97,17 +97,17 @@ class Mutation:
 
 def seeded(
     healthy: Rule, *, guarded: bool = True
-) -> Callable[[Callable[..., Iterable[Any]]], Seeded]:
+) -> Callable[[Callable[..., Iterable[Any]]], MutatedRule]:
     """Makes a rule of the same name, slots and labels with another body; `guarded` False drops the
     healthy rule's guard, too.
     """
 
-    def decorate(function: Callable[..., Iterable[Any]]) -> Seeded:
+    def decorate(function: Callable[..., Iterable[Any]]) -> MutatedRule:
         wanted, given = (list(inspect.signature(f).parameters) for f in (healthy.call, function))
         assert given == wanted, (
             f"{function.__name__} takes {given}, the healthy {healthy.name} {wanted}"
         )
         guard = healthy.guard if guarded else None
-        return Seeded(attrs.evolve(healthy, call=function, guard=guard), healthy)
+        return MutatedRule(attrs.evolve(healthy, call=function, guard=guard), healthy)
 
     return decorate

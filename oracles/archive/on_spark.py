@@ -7,7 +7,7 @@ from functools import partial
 
 from groupcheck.model.engine import OutageError
 from groupcheck.oracles.archive.pipeline import Runner
-from groupcheck.oracles.archive.task import Done, Pack, replay_pack
+from groupcheck.oracles.archive.task import Pack, TaskFiles, replay_pack
 from groupcheck.oracles.spark.job import JobError, has_gone, watched
 from groupcheck.oracles.spark.session import OnDemand
 
@@ -17,10 +17,10 @@ def replay_on(spark: OnDemand, uri: str) -> Runner:
     itself is gone, and not one of its tasks.
     """
 
-    def replayed(packs: Sequence[Pack]) -> list[Done]:
+    def replayed(packs: Sequence[Pack]) -> list[TaskFiles]:
         context = spark.session().sparkContext
 
-        def job() -> list[Done]:
+        def job() -> list[TaskFiles]:
             return context.parallelize(packs, len(packs)).map(partial(replay_pack, uri)).collect()
 
         try:

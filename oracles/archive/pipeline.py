@@ -24,14 +24,14 @@ from groupcheck.oracles.archive.manifest import SCHEMA, Known, Manifest, commit,
 from groupcheck.oracles.archive.parts import rewritten
 from groupcheck.oracles.archive.place import HIDDEN, Place, alone
 from groupcheck.oracles.archive.tables import TABLES
-from groupcheck.oracles.archive.task import UNREADABLE, Done, Pack, Source, failed_pack
+from groupcheck.oracles.archive.task import UNREADABLE, Pack, Source, TaskFiles, failed_pack
 from groupcheck.oracles.show.json_schemas import document
 from groupcheck.oracles.spark.job import JobError
 
 WAVE_PACKS = 64  # packs between two commits, at most: what a killed run loses
 _RANK: dict[str, int] = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
 
-Runner = Callable[[Sequence[Pack]], list[Done]]
+Runner = Callable[[Sequence[Pack]], list[TaskFiles]]
 """Replays packs, in any order and on any machine; raises `JobError` where a task died."""
 
 
@@ -161,7 +161,7 @@ def _is_news(source: Source, known: Known | None) -> bool:
     return (known.error or "").startswith(UNREADABLE) and os.access(source.path, os.R_OK)
 
 
-def replayed(uri: str, packs: Sequence[Pack], runner: Runner) -> list[Done]:
+def replayed(uri: str, packs: Sequence[Pack], runner: Runner) -> list[TaskFiles]:
     """Replays packs. If tasks die, the packs are halved until one file is left, which is the one to
     blame.
     """
@@ -184,7 +184,7 @@ def _halves(packs: Sequence[Pack]) -> list[list[Pack]]:
     ]
 
 
-def _blamed(uri: str, pack: Pack, died: JobError) -> Done:
+def _blamed(uri: str, pack: Pack, died: JobError) -> TaskFiles:
     try:
         return failed_pack(uri, pack, f"the task that replayed it died: {died}"[:500])
     except OSError as error:
@@ -193,7 +193,7 @@ def _blamed(uri: str, pack: Pack, died: JobError) -> Done:
         ) from None
 
 
-def _added(place: Place, manifest: Manifest, done: Sequence[Done]) -> Manifest:
+def _added(place: Place, manifest: Manifest, done: Sequence[TaskFiles]) -> Manifest:
     """Commits a wave: its parts, and earlier parts rewritten without the rows that it replaces."""
     replaced = {path for one in done for path in one.files if path in manifest.files}
     gone = sorted({manifest.files[path].part for path in replaced})

@@ -54,7 +54,7 @@ class Pack:
 
 
 @frozen
-class Done:
+class TaskFiles:
     """The files that a task wrote."""
 
     part: str
@@ -70,7 +70,7 @@ class _Spoilt(Exception):
     """The replay of a file broke off in the middle: its pack starts again without it."""
 
 
-def replay_pack(uri: str, pack: Pack) -> Done:
+def replay_pack(uri: str, pack: Pack) -> TaskFiles:
     """Replays a pack. Readers see nothing of it until the driver has moved it into place.
 
     A file that cannot be read, or whose replay fails, has a row in `files` that says why, and does
@@ -86,17 +86,17 @@ def replay_pack(uri: str, pack: Pack) -> Done:
                     source.path: _replayed(source, pack.part, out, spoilt.get(source.path))
                     for source in pack.sources
                 }
-            return Done(pack.part, out.written, out.rows, files)
+            return TaskFiles(pack.part, out.written, out.rows, files)
         except _Spoilt as found:
             path, why = found.args
             spoilt[path] = why
 
 
-def failed_pack(uri: str, pack: Pack, why: str) -> Done:
+def failed_pack(uri: str, pack: Pack, why: str) -> TaskFiles:
     """The rows of files whose task died again and again."""
     with PartWriter(Place(uri), pack.part) as out:
         files = {source.path: _replayed(source, pack.part, out, why) for source in pack.sources}
-    return Done(pack.part, out.written, out.rows, files)
+    return TaskFiles(pack.part, out.written, out.rows, files)
 
 
 def _replayed(source: Source, part: str, out: PartWriter, error: str | None) -> Known:

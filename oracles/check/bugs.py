@@ -33,7 +33,7 @@ ENGINE = "fast"
 
 
 @frozen
-class Found:
+class BugResult:
     """A mutation and the check of it."""
 
     mutation: Mutation
@@ -108,12 +108,12 @@ def chosen(ids: Sequence[str] = ()) -> tuple[Mutation, ...]:
 
 def find_all(
     ids: Sequence[str] = (), progress: Callable[[int, int, str], None] | None = None
-) -> list[Found]:
+) -> list[BugResult]:
     """Checks these mutations, or all of them, each within its own scope; Ctrl-C ends it, and those
     that were checked by then are given. `progress` hears how many are done, how many there are, and
     which is next. Raises `UserError` for an unknown id.
     """
-    found: list[Found] = []
+    found: list[BugResult] = []
     every = chosen(ids)
     stopped: list[str] = []
     with until_interrupted(stopped.append):
@@ -134,21 +134,21 @@ def progress_line(done: int, whole: int, name: str, seconds: float) -> str:
     return f"{done} of {whole} bugs  {seconds:.0f} s{left}  {printable(name)}"
 
 
-def _find(m: Mutation) -> Found:
+def _find(m: Mutation) -> BugResult:
     now = run(subject(m.family.base, mutation=m.id), Limits(), engine=ENGINE)
     if not m.progress or now.verdict.reason.startswith(INTERRUPTED):
-        return Found(m, now)
+        return BugResult(m, now)
     later = subject(m.family.base, mutation=m.id, progress=True)
-    return Found(m, now, run(later, Limits(), engine=ENGINE))
+    return BugResult(m, now, run(later, Limits(), engine=ENGINE))
 
 
-def documents(found: Sequence[Found], told: Score | None) -> list[dict[str, Any]]:
+def documents(found: Sequence[BugResult], told: Score | None) -> list[dict[str, Any]]:
     """All that `bugs --json` prints; with a score also which promises find each bug."""
     killers = {one.mutation.id: list(one.promises) for one in told.killed} if told else {}
     return [printed(one.shown(killers[one.mutation.id] if told else ABSENT)) for one in found]
 
 
-def write_parquet(found: Sequence[Found], path: Path) -> None:
+def write_parquet(found: Sequence[BugResult], path: Path) -> None:
     """Writes the bug table (docs/tables.md)."""
     rows = [printed(one.shown()) for one in found]
     for row in rows:
@@ -164,7 +164,7 @@ def columns() -> dict[str, str]:
     return {name: kind for name, kind in found.items() if name not in ("real", "killed_by")}
 
 
-def view(found: Sequence[Found], told_whole: bool) -> Group:
+def view(found: Sequence[BugResult], told_whole: bool) -> Group:
     """Each bug with what it broke, and with its steps too if `told_whole`."""
     parts: list[Any] = []
     for one in found:

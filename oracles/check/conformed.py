@@ -29,7 +29,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.transcript import model_seen
-from groupcheck.oracles.explain.answer import Conformed
+from groupcheck.oracles.explain.answer import ConformedPart
 from groupcheck.oracles.explain.subject import Subject, subject
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Looker:
                 do="leave out --conformed or --mutation",
             )
         self._variant, self._scope = variant, about.spec.scope
-        self.found: Conformed | None = None
+        self.found: ConformedPart | None = None
 
     def __call__(self, search: Search | PlainSearch) -> None:
         memories = [
@@ -94,7 +94,7 @@ class Looker:
 
 def conformed(
     variant: Variant, scope: Any, memories: Collection[tuple[Core, tuple[Seats, ...]]]
-) -> Conformed:
+) -> ConformedPart:
     """How many of the memories lie inside the scopes of the variant that were executed with the
     same settings as `scope`.
     """
@@ -107,7 +107,7 @@ def conformed(
         left = [memory for memory in left if not reach.has(*memory)]
     told = sorted(left, key=lambda memory: (memory[0].generation, model_seen(*memory)))
     example = model_seen(*told[0]) if told else None
-    return Conformed(tuple(used), len(memories), len(memories) - len(left), example)
+    return ConformedPart(tuple(used), len(memories), len(memories) - len(left), example)
 
 
 def conformed_scopes(variant: Variant, scope: Any) -> Iterator[Mapping[str, Any]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groupcheck.oracles.check.bugs import Found
+from groupcheck.oracles.check.bugs import BugResult
 from groupcheck.oracles.check.score import Score
 from groupcheck.oracles.museum.performing import Performance
 from groupcheck.oracles.museum.showing import said
@@ -15,7 +15,7 @@ from groupcheck.oracles.show.report import walk_command
 from groupcheck.oracles.show.swimlane import NARROW, draw
 
 
-def page(found: Sequence[Found], score: Score, real: Sequence[Performance] = ()) -> str:
+def page(found: Sequence[BugResult], score: Score, real: Sequence[Performance] = ()) -> str:
     """A whole page: each bug with its story, which promise finds which bug, and what real releases
     did, if they were asked.
     """

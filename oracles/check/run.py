@@ -22,7 +22,7 @@ from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
 from groupcheck.oracles.check.engines import ENGINES, in_plain_python
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
-from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, Walked
+from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, WalkedPath
 from groupcheck.oracles.explain.subject import Promise, Subject, subject
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explain.zeros import judged
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from groupcheck.oracles.check.conformed import Looker
     from groupcheck.oracles.show.report import Report
 
-__all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
+__all__ = ["ENGINES", "CheckResult", "FollowResult", "check", "follow", "run", "walk"]
 
 ON_A_CLUSTER = Reduction(False, "not on a cluster (leave out --spark)")
 
@@ -142,13 +142,13 @@ class CheckResult(Answer):
 
 
 @attrs.frozen(slots=False, repr=False)
-class Followed(Walked):
+class FollowResult(WalkedPath):
     """The path behind a key. Prints as text and displays itself in a notebook."""
 
     def __repr__(self) -> str:
         broken = ", ".join(self.broken) or "nothing"
         steps = len(self.path.steps)
-        return f"<Followed {self.subject.title}: {steps} steps, breaks {broken}>"
+        return f"<FollowResult {self.subject.title}: {steps} steps, breaks {broken}>"
 
     def report(self) -> Report:
         """Headline and explanations, ready to display."""
@@ -451,7 +451,7 @@ def follow(
     progress: bool = False,
     faults: Mapping[str, int] | None = None,
     **scope: Any,
-) -> Followed:
+) -> FollowResult:
     """Replays the key of a counterexample or of the path to a goal; the other arguments are those
     of `check`. Raises `UserError` if the key does not fit the variant, scope and mutation.
     """
@@ -467,7 +467,7 @@ def follow(
     return walk(about, key)
 
 
-def walk(about: Subject, key: str) -> Followed:
+def walk(about: Subject, key: str) -> FollowResult:
     """Replays a key in a subject. Raises `UserError` if the key is not a text or does not fit the
     subject.
     """
@@ -476,4 +476,6 @@ def walk(about: Subject, key: str) -> Followed:
     if not isinstance(key, str):
         raise UserError(f"{key!r} is not a key", do="a key looks like gc1-0.3.12")
     path = Semantics(about.spec).follow(key)
-    return Followed(about, key, path, broken_along(about.spec, path), met_along(about.spec, path))
+    return FollowResult(
+        about, key, path, broken_along(about.spec, path), met_along(about.spec, path)
+    )

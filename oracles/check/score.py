@@ -22,7 +22,7 @@ NOBODY = "no bug of this list breaks it"
 
 
 @frozen
-class Killed:
+class BrokenPromises:
     """The promises that one bug breaks."""
 
     mutation: Mutation
@@ -40,7 +40,7 @@ class Killed:
 class Score:
     """All promises of the families of some bugs, and all bugs that break them."""
 
-    killed: tuple[Killed, ...]
+    killed: tuple[BrokenPromises, ...]
     # The names of the invariants and of the promises about progress, in the order of the registry.
     invariants: tuple[str, ...]
     progress: tuple[str, ...]
@@ -78,7 +78,7 @@ def score(bugs: Sequence[Mutation]) -> Score:
     families = [family for bug in bugs for family in load(bug.family.base).every_family]
     promises = for_families(dict.fromkeys(families))
     return Score(
-        tuple(Killed(bug, broken_by(bug), broken_in_the_end(bug)) for bug in bugs),
+        tuple(BrokenPromises(bug, broken_by(bug), broken_in_the_end(bug)) for bug in bugs),
         tuple(p.name for p in promises.invariants),
         tuple(p.name for p in promises.progress),
     )

@@ -37,7 +37,7 @@ from groupcheck.oracles.replay.replay_types import ReplayDocument
 from groupcheck.oracles.replay.what_if.what_if_types import WhatIfDocument
 from groupcheck.oracles.show.event_types import EventLine
 from groupcheck.oracles.show.files import write
-from groupcheck.oracles.show.json_schemas import Also, Described, Schema, described
+from groupcheck.oracles.show.json_schemas import Also, DocumentSchema, Schema, described
 from groupcheck.oracles.show.offsets_partition import OffsetsPartitionDocument
 from groupcheck.oracles.show.terminal import say
 from groupcheck.oracles.show.verdict_types import PathDocument, VerdictDocument
@@ -126,13 +126,13 @@ DOCUMENTS: dict[str, Any] = {
 }
 
 
-def documents() -> Iterator[Described]:
+def documents() -> Iterator[DocumentSchema]:
     """Every document with its schema, in the order of their names."""
     for title, document in DOCUMENTS.items():
         yield described(title, document)
 
 
-def schema_files(every: Sequence[Described]) -> dict[str, str]:
+def schema_files(every: Sequence[DocumentSchema]) -> dict[str, str]:
     """Name of each document -> the file with its JSON Schema, written now. Where the cache folder
     takes no files there are none, and stderr says why.
     """

@@ -35,7 +35,7 @@ from groupcheck.oracles.conform.real_position import (
     late_codes,
     log_after,
 )
-from groupcheck.oracles.conform.row import Input, Memory, Outcome, Told
+from groupcheck.oracles.conform.row import AnswerTo, Input, Memory, Outcome
 from groupcheck.oracles.conform.schedule_memory import Key, join_of
 from groupcheck.oracles.conform.sending import move, written_user_data
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
@@ -46,7 +46,7 @@ from groupcheck.oracles.kafka.answers import (
     FetchAnswer,
     JoinAnswer,
     LeaveAnswer,
-    Subscribed,
+    Subscription,
     SyncAnswer,
 )
 from groupcheck.oracles.kafka.commands import FailOver, Fire, JoinGroup, Reset
@@ -127,7 +127,7 @@ def answers_differ(
 ) -> Iterator[str]:
     """Who was answered, and what; `at` before and `now` after the step."""
     waited, answers = dict(at.parked), real.answers
-    expected: dict[int, Told] = {
+    expected: dict[int, AnswerTo] = {
         waited.get(t.member, -1) if t.parked else moved.asked: t for t in outcome.told
     }
     if append_fails(before, outcome) and moved.asked in expected:  # the last member leaves
@@ -243,7 +243,7 @@ def _error(real: Answer) -> int:
 
 
 def _answer(
-    told: Told, memory: Memory, now: Standing, real: Answer, scope: Scope, skips: bool
+    told: AnswerTo, memory: Memory, now: Standing, real: Answer, scope: Scope, skips: bool
 ) -> Iterator[tuple[str, Any, Any]]:
     """`skips`: a leader that is told its generation keeps the assignment as it is (KIP-814)."""
     answer, error = told.answer, _error(real)
@@ -280,7 +280,7 @@ def _described(
 
 
 def _joined(
-    told: Told, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope, skips: bool
+    told: AnswerTo, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope, skips: bool
 ) -> Iterator[tuple[str, Any, Any]]:
     member, leader = now.name(told.member, told.answer.id), leader_name(memory, now) or ""
     everybody = {
@@ -306,7 +306,7 @@ def _joined(
     yield "topics of the members listed", theirs, listed
 
 
-def subscribed(said: JoinGroup | Subscribed) -> tuple[Any, ...]:
+def subscribed(said: JoinGroup | Subscription) -> tuple[Any, ...]:
     """The subscription of a member, and its claim to own partitions: the generation, the
     partitions, and the user data in hexadecimal digits.
     """

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from groupcheck.oracles.conform import conform_types
 from groupcheck.oracles.conform.shown import situations_shown
-from groupcheck.oracles.conform.situations.running import Executed
+from groupcheck.oracles.conform.situations.running import SituationResult
 from groupcheck.oracles.kafka.comparison import SHOWN, Comparison, block
 from groupcheck.oracles.show.suite import ERROR, FAILURE, Case
 from groupcheck.oracles.show.text import facts_table
@@ -104,7 +104,7 @@ class RowsComparison(ModelComparison):
     # Outcomes of the model that fired in no row that agrees.
     never_executed: tuple[str, ...] = ()
     # What became of each situation; None if none was executed.
-    situations: tuple[Executed, ...] | None = None
+    situations: tuple[SituationResult, ...] | None = None
 
     @property
     def broken(self) -> int:

@@ -20,7 +20,7 @@ from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, r
 from groupcheck.oracles.kafka.coverage.reasons import (
     FAMILIES,
     VERSION,
-    Explained,
+    ReasonsCheck,
     explained,
     table,
 )
@@ -37,7 +37,7 @@ class Coverage:
     kafka: str
     methods: tuple[Method, ...]
     # None for a Kafka version whose unexecuted branches nobody has explained.
-    explained: Explained | None
+    explained: ReasonsCheck | None
     # How many JVMs broke down: what they executed was not counted.
     lost: int = 0
 

@@ -19,9 +19,9 @@ from groupcheck.oracles.conform.row_results import (
     Cause,
     Counts,
     Difference,
-    Listed,
+    ListedRow,
+    MissingOutcome,
     RowResults,
-    Unseen,
     kind_of,
 )
 from groupcheck.oracles.conform.shown import (
@@ -102,7 +102,7 @@ class Conformance(RowsComparison):
         return tuple(f for _, f in sorted(self.ledger.findings.items())) if self.asks else ()
 
     @property
-    def listed(self) -> tuple[tuple[Listed, bool, bool | None], ...]:
+    def listed(self) -> tuple[tuple[ListedRow, bool, bool | None], ...]:
         """Each row: was it executed, does it agree (None if it was not executed)?"""
         return tuple((row, *self.ledger.became(row.number)) for row in self.ledger.listed)
 
@@ -268,7 +268,7 @@ def _cause(k: int, cause: Cause) -> Group:
     )
 
 
-def _unseen(unseen: tuple[Unseen, ...]) -> Iterator[Text]:
+def _unseen(unseen: tuple[MissingOutcome, ...]) -> Iterator[Text]:
     if not unseen:
         return
     yield Text(f"\nNever seen: {len(unseen):,} outcomes that the model allows", "bold yellow")

@@ -14,7 +14,7 @@ from attrs import field, frozen
 from groupcheck.oracles.conform.jobs import Row
 from groupcheck.oracles.conform.promises import Finding
 from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
-from groupcheck.oracles.kafka.schedule import Lost, Transcript
+from groupcheck.oracles.kafka.schedule import LostSchedule, Transcript
 
 TRANSCRIPTS_KEPT = 20  # differences whose transcripts are kept
 MAX_DIFFERENCES = 20  # differing rows after which a run stops
@@ -50,7 +50,7 @@ class Difference:
 
     row: Row
     what: tuple[str, ...]
-    transcript: Transcript | Lost
+    transcript: Transcript | LostSchedule
     # The settings of the scope that are not the defaults.
     settings: Mapping[str, str] = field(factory=dict)
 
@@ -68,7 +68,7 @@ class Cause:
 
 
 @frozen
-class Unseen:
+class MissingOutcome:
     """An outcome that the model allows and the real coordinator never showed."""
 
     row: Row
@@ -76,7 +76,7 @@ class Unseen:
 
 
 @frozen
-class Listed:
+class ListedRow:
     """A row without what the model allows: `outcomes` says how many those are."""
 
     number: int
@@ -111,7 +111,7 @@ class RowResults:
     findings: dict[tuple[str, str], Finding] = field(factory=dict)
     # How often promises were checked.
     asked: int = 0
-    listed: list[Listed] = field(factory=list)
+    listed: list[ListedRow] = field(factory=list)
     _executed: set[int] = field(factory=set)
     _differing: set[int] = field(factory=set)
     _causes: dict[tuple[str, tuple[str, ...]], list[Difference]] = field(factory=dict)
@@ -143,7 +143,7 @@ class RowResults:
             self.counts.choices += len(outcomes)
             self._left[row.number] = row, dict.fromkeys(outcomes)
         if self.lists:
-            self.listed.append(Listed(row.number, before, given, len(outcomes)))
+            self.listed.append(ListedRow(row.number, before, given, len(outcomes)))
         return row
 
     def became(self, number: int) -> tuple[bool, bool | None]:
@@ -163,7 +163,7 @@ class RowResults:
         if not left:
             self._left.pop(row.number, None)
 
-    def differs(self, row: Row, what: tuple[str, ...], result: Transcript | Lost) -> None:
+    def differs(self, row: Row, what: tuple[str, ...], result: Transcript | LostSchedule) -> None:
         """The real coordinator did what no outcome of the row says. A row counts once."""
         if row.number in self._differing:
             return
@@ -212,10 +212,10 @@ class RowResults:
         return tuple(sorted(found, key=lambda cause: -cause.rows))
 
     @property
-    def unseen(self) -> tuple[Unseen, ...]:
+    def unseen(self) -> tuple[MissingOutcome, ...]:
         """Outcomes of executed rows that were not seen."""
         return tuple(
-            Unseen(row, outcome)
+            MissingOutcome(row, outcome)
             for row, left in self._left.values()
             if row.number in self._executed
             for outcome in left

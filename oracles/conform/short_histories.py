@@ -33,7 +33,7 @@ from groupcheck.oracles.kafka.commands import (
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ClassicMemory, Memory
 from groupcheck.oracles.kafka.records import GroupRecord, Record
-from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
+from groupcheck.oracles.kafka.schedule import Looks, LostSchedule, Schedule, Step, Transcript
 
 MEMBERS, LENGTH = 2, 7  # ids that are ever made, and the most commands of a history
 BOTH, ONE = ("range", "roundrobin"), ("roundrobin",)  # what a newcomer lists
@@ -124,8 +124,8 @@ def _longer(driver: Driver, histories: list[History]) -> Iterator[tuple[History,
     asked = [(h, (*h.commands, c)) for h in histories for c in _next(h)]
     schedules = (Schedule([*cs, Look(), ReadLog()], looks=Looks.NEVER) for _, cs in asked)
     for (before, commands), result in zip(asked, driver.run_all(schedules)):
-        if isinstance(result, Lost) or result.refused:
-            why = str(result) if isinstance(result, Lost) else result.refused
+        if isinstance(result, LostSchedule) or result.refused:
+            why = str(result) if isinstance(result, LostSchedule) else result.refused
             raise UserError(f"a history cannot be carried out: {why[:300]}")
         *steps, look, log = result.steps
         yield before, History(commands, tuple(steps), look.memory, log.records or (), result)

@@ -11,8 +11,8 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import conform_types
 from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.row import Asks, Fires, Input
-from groupcheck.oracles.conform.row_results import Cause, Difference, Unseen
-from groupcheck.oracles.conform.situations.running import Executed
+from groupcheck.oracles.conform.row_results import Cause, Difference, MissingOutcome
+from groupcheck.oracles.conform.situations.running import SituationResult
 from groupcheck.oracles.conform.transcript import lines, model_seen
 from groupcheck.oracles.show.json_schemas import ABSENT
 
@@ -65,7 +65,7 @@ def difference_shown(d: Difference) -> conform_types.Difference:
     )
 
 
-def situations_shown(executed: tuple[Executed, ...]) -> conform_types.Situations:
+def situations_shown(executed: tuple[SituationResult, ...]) -> conform_types.Situations:
     """How many situations were executed, how many agree, and what differs in the others."""
     differing = [one for one in executed if one.differs]
     return conform_types.Situations(
@@ -113,7 +113,7 @@ def cause_shown(cause: Cause) -> conform_types.Cause:
     )
 
 
-def unseen_shown(one: Unseen) -> conform_types.UnseenOutcome:
+def unseen_shown(one: MissingOutcome) -> conform_types.UnseenOutcome:
     """An outcome that the real coordinator never showed."""
     after = one.outcome.after
     return conform_types.UnseenOutcome(

@@ -50,7 +50,7 @@ from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.records import GroupRecord, Record
-from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
+from groupcheck.oracles.kafka.schedule import Looks, LostSchedule, Schedule, Step, Transcript
 from groupcheck.oracles.processes.supervisor import until_interrupted
 
 SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
@@ -112,7 +112,7 @@ class Tour:
         at = Standing.before(memory, self._seed)
         reset = reset_of(at, self._rows.scope)
         result = self._driver.run(Schedule([*at.commands, LOOK, READ], reset, Looks.NEVER))
-        if isinstance(result, Lost) or result.refused:
+        if isinstance(result, LostSchedule) or result.refused:
             why = "; ".join(line.strip() for line in lines(result))
             raise UserError(f"Kafka {self._driver.title} cannot create a group: {why[:LONGEST]}")
         *_, look, read = result.steps
@@ -186,7 +186,9 @@ class Tour:
     def _alone(self, row: Row, job: Job, **how: Any) -> Job:
         return self._job([row], job.at, job.real, again=job.again, lost=job.lost, **how)
 
-    def _execute(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Transcript | Lost], None, None]:
+    def _execute(
+        self, jobs: Iterable[Job]
+    ) -> Generator[tuple[Job, Transcript | LostSchedule], None, None]:
         sent: deque[Job] = deque()
 
         def schedules() -> Iterator[Schedule]:
@@ -203,9 +205,9 @@ class Tour:
 
     # -- judging
 
-    def _judge(self, job: Job, result: Transcript | Lost) -> list[Job]:
+    def _judge(self, job: Job, result: Transcript | LostSchedule) -> list[Job]:
         """Compares; returns the jobs that are to be run because of what was seen."""
-        if isinstance(result, Lost) or result.refused:
+        if isinstance(result, LostSchedule) or result.refused:
             return [] if job.probes else self._broken(job, result)
         steps, scope = result.steps, self._rows.scope
         log = steps[-1].records or ()
@@ -356,12 +358,16 @@ class Tour:
             again.append(attrs.evolve(job, moves=(moved,), probes=True))
         return again
 
-    def _broken(self, job: Job, result: Transcript | Lost) -> list[Job]:
+    def _broken(self, job: Job, result: Transcript | LostSchedule) -> list[Job]:
         if len(job.rows) > 1:
             return [self._alone(row, job) for row in job.rows]
         if job.again:
             return self._next_seeds(job)
-        why = str(result) if isinstance(result, Lost) else f"the driver refuses: {result.refused}"
+        why = (
+            str(result)
+            if isinstance(result, LostSchedule)
+            else f"the driver refuses: {result.refused}"
+        )
         self._ledger.differs(job.rows[0], (why,), result)
         return []
 

@@ -12,15 +12,15 @@ import attrs
 from groupcheck.oracles.kafka.answers import Answer, JoinAnswer, LeaveAnswer, SyncAnswer
 from groupcheck.oracles.kafka.commands import Command, Look, ReadLog, encoded
 from groupcheck.oracles.kafka.memory import ClassicMemory, Memory
-from groupcheck.oracles.kafka.schedule import Lost, Step, Transcript
+from groupcheck.oracles.kafka.schedule import LostSchedule, Step, Transcript
 from groupcheck.oracles.printable import printable
 
 
-def lines(result: Transcript | Lost) -> list[str]:
+def lines(result: Transcript | LostSchedule) -> list[str]:
     """One line for each command with the answers that it brought, and one for each look at the
     memory.
     """
-    if isinstance(result, Lost):
+    if isinstance(result, LostSchedule):
         return [f"{k:3}  {command_text(c)}" for k, c in enumerate(result.schedule.commands, 1)] + [
             printable(str(result))
         ]

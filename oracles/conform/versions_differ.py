@@ -19,12 +19,12 @@ from groupcheck.oracles.conform.versions import TOGETHER, Changes
 from groupcheck.oracles.kafka.commands import Look
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ClassicMemory, Memory
-from groupcheck.oracles.kafka.schedule import Lost, Step, Transcript
+from groupcheck.oracles.kafka.schedule import LostSchedule, Step, Transcript
 from groupcheck.oracles.printable import printable
 
 LONGEST = 300  # characters of a value that differs
 
-Result = Transcript | Lost
+Result = Transcript | LostSchedule
 
 
 @frozen
@@ -40,7 +40,7 @@ class Change:
 
     def values(self) -> Iterator[conform_diff_types.Value]:
         """Each value that differs in the first step that differs, as both have it."""
-        if isinstance(self.old, Lost) or isinstance(self.new, Lost):
+        if isinstance(self.old, LostSchedule) or isinstance(self.new, LostSchedule):
             return
         for a, b in zip(self.old.steps, self.new.steps):
             if a != b:
@@ -93,10 +93,10 @@ def difference(old: Result, new: Result) -> tuple[str, tuple[str, ...]] | None:
     """The first step in which two transcripts of one schedule differ: its command, and the names of
     what differs.
     """
-    if isinstance(old, Lost) or isinstance(new, Lost):
+    if isinstance(old, LostSchedule) or isinstance(new, LostSchedule):
         return (
             None
-            if isinstance(old, Lost) and isinstance(new, Lost)
+            if isinstance(old, LostSchedule) and isinstance(new, LostSchedule)
             else ("the driver", ("one version broke",))
         )
     last = "nothing"

@@ -30,7 +30,7 @@ from groupcheck.oracles.kafka.tallied import (
     REPORT_INTERVAL,
     FamilyTally,
     Progress,
-    Tallied,
+    TalliedComparison,
     answered,
     values,
 )
@@ -85,7 +85,7 @@ def _kind(name: str) -> str:
     return name if name.startswith("memory: ") else name.rpartition(": ")[2]
 
 
-class ConnectConformance(Tallied[RoundTally]):
+class ConnectConformance(TalliedComparison[RoundTally]):
     """The result of a run."""
 
     schema = "groupcheck.conform-connect/1"

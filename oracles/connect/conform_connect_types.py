@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from attrs import field, frozen
 
-from groupcheck.oracles.kafka.tallied import Compared
+from groupcheck.oracles.kafka.tallied import ComparisonFields
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
 
 
@@ -107,5 +107,5 @@ class ConformConnectDocument:
     compared with Kafka's classes, or those of two versions.
     """
 
-    compared: Compared = field(metadata=BESIDE)
+    compared: ComparisonFields = field(metadata=BESIDE)
     families: Annotated[list[Family], "One object for each family of rounds."]

@@ -26,7 +26,7 @@ from groupcheck.oracles.consumer.rows import ConsumerRows
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
-from groupcheck.oracles.kafka.tallied import FamilyTally, Progress, Tallied, values
+from groupcheck.oracles.kafka.tallied import FamilyTally, Progress, TalliedComparison, values
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT
 
@@ -142,7 +142,7 @@ class RowTally(FamilyTally[Example]):
 
 
 @frozen
-class ConsumerConformance(Tallied[RowTally]):
+class ConsumerConformance(TalliedComparison[RowTally]):
     """The result of a run."""
 
     schema = "groupcheck.conform-consumer/1"

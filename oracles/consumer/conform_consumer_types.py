@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from attrs import field, frozen
 
-from groupcheck.oracles.kafka.tallied import Compared
+from groupcheck.oracles.kafka.tallied import ComparisonFields
 from groupcheck.oracles.show.build_types import Build
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
 
@@ -56,7 +56,7 @@ class ConformConsumerDocument:
     (KIP-848) compared with Kafka's, row by row; with `--diff` or `--jars` Kafka's of two versions.
     """
 
-    compared: Compared = field(metadata=BESIDE)
+    compared: ComparisonFields = field(metadata=BESIDE)
     side: Annotated[
         Side,
         "What is compared: the coordinator, Java's member (`--side member`), real members on the"

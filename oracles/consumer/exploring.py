@@ -16,7 +16,7 @@ from groupcheck.oracles.consumer.levels import breadth_first
 from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State
 from groupcheck.oracles.kafka.commands import Command, encoded
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
+from groupcheck.oracles.kafka.schedule import LostSchedule, Schedule, Transcript
 from groupcheck.oracles.kafka.tallied import answered
 
 
@@ -158,7 +158,7 @@ def _executed(
         (place, row, (*place.commands, *rows.commands(row, [*place.known]))) for place, row in asked
     )
 
-    def run(inputs: Iterator[Told]) -> Iterable[Transcript | Lost]:
+    def run(inputs: Iterator[Told]) -> Iterable[Transcript | LostSchedule]:
         return driver.run_all(Schedule(commands, setup) for *_, commands in inputs)
 
     for (place, row, commands), result in answered(run, told):
@@ -170,9 +170,9 @@ def _compared(
     place: Place,
     row: ConsumerRow,
     commands: tuple[Command, ...],
-    result: Transcript | Lost,
+    result: Transcript | LostSchedule,
 ) -> Compared:
-    if isinstance(result, Lost):
+    if isinstance(result, LostSchedule):
         facts: Facts = {"driver": result.reason.partition("\n")[0]}
         return Compared(place, row, commands, facts, None, place.known)
     if result.refused:

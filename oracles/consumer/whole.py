@@ -45,7 +45,7 @@ from groupcheck.oracles.consumer.member.rows import (
 from groupcheck.oracles.kafka.async_member import AsyncSchedule, AsyncTranscript, Told
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import memory
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 from groupcheck.oracles.kafka.tallied import answered
 
 MEMBERS, PARTITIONS, ANY = 2, 2, 100
@@ -218,7 +218,7 @@ def commands(turns: tuple[Turn, ...]) -> Iterator[tuple[int, Command]]:
 def walk(driver: Driver, group: Group, walks: Iterable[tuple[Turn, ...]]) -> Iterator[Walk]:
     """Carries out schedules."""
 
-    def run(inputs: Iterator[Script]) -> Iterable[AsyncTranscript | Lost]:
+    def run(inputs: Iterator[Script]) -> Iterable[AsyncTranscript | LostSchedule]:
         return driver.run_all(
             AsyncSchedule([c for _, c in told], group.setup) for _, told in inputs
         )
@@ -232,9 +232,9 @@ def _compared(
     group: Group,
     turns: tuple[Turn, ...],
     told: tuple[tuple[int, Command], ...],
-    result: AsyncTranscript | Lost,
+    result: AsyncTranscript | LostSchedule,
 ) -> Walk:
-    if isinstance(result, Lost):
+    if isinstance(result, LostSchedule):
         return Walk(turns, 0, {"driver": (None, result.reason.partition("\n")[0])})
     known = [Known(id_of(i)) for i in range(MEMBERS)]
     looks: dict[int, Told] = {}

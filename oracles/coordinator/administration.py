@@ -13,8 +13,8 @@ from groupcheck.model.protocol.codes import (
     NON_EMPTY_GROUP,
     NONE,
 )
-from groupcheck.oracles.coordinator.asked import Asked
 from groupcheck.oracles.coordinator.group import Group, Member
+from groupcheck.oracles.coordinator.group_request import GroupRequest
 from groupcheck.oracles.coordinator.requests import Groups
 from groupcheck.traces.messages.consumer_protocol import subscription
 from groupcheck.traces.messages.message_bytes import Malformed
@@ -23,7 +23,7 @@ CONSUMER, DEAD = "consumer", "Dead"
 SAYS_NOT_FOUND = 6  # of DescribeGroups: a group that does not exist is an error
 
 
-def describe_groups(groups: Groups, request: Asked) -> None:
+def describe_groups(groups: Groups, request: GroupRequest) -> None:
     told = []
     for name in request.values["groups"]:
         group = groups.groups.get(name)
@@ -58,7 +58,7 @@ def described(group: Group) -> dict[str, Any]:
     }
 
 
-def list_groups(groups: Groups, request: Asked) -> None:
+def list_groups(groups: Groups, request: GroupRequest) -> None:
     states = {state.lower() for state in request.values.get("statesFilter", ())}
     kinds = {kind.lower() for kind in request.values.get("typesFilter", ())}
     told = [
@@ -74,7 +74,7 @@ def list_groups(groups: Groups, request: Asked) -> None:
     request.answer({"errorCode": NONE, "groups": told if not kinds or "classic" in kinds else []})
 
 
-def delete_groups(groups: Groups, request: Asked) -> None:
+def delete_groups(groups: Groups, request: GroupRequest) -> None:
     told = []
     for name in dict.fromkeys(request.values["groupsNames"]):
         group = groups.groups.get(name)
@@ -86,7 +86,7 @@ def delete_groups(groups: Groups, request: Asked) -> None:
     request.answer({"results": told})
 
 
-def offset_delete(groups: Groups, request: Asked) -> None:
+def offset_delete(groups: Groups, request: GroupRequest) -> None:
     """Offsets of topics to which the group subscribes stay (KIP-496)."""
     values = request.values
     group = groups.groups.get(values["groupId"])

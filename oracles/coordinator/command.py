@@ -20,7 +20,7 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import document
 from groupcheck.oracles.show.terminal import say
-from groupcheck.oracles.wire.serving import LOOPBACK, Noted
+from groupcheck.oracles.wire.serving import LOOPBACK, LogEntry
 
 SCHEMA = "groupcheck.served/1"
 TURN_S = 0.5
@@ -130,7 +130,7 @@ class _Lines:
         with suppress(OSError):
             self._file.close()
 
-    def __call__(self, noted: Noted) -> None:
+    def __call__(self, noted: LogEntry) -> None:
         if not self._left and not self.why:
             self.why = f"it has {self._most:,} (--most-lines)"
         if not self.why:
@@ -143,7 +143,7 @@ class _Lines:
         self.left_out += bool(self.why)
 
 
-def line_of(noted: Noted) -> ServedLine:
+def line_of(noted: LogEntry) -> ServedLine:
     """An entry of the server's log as a line."""
     return ServedLine(
         at_s=round(noted.at_s, 6),

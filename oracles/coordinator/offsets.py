@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import Factory, define, frozen
 
-from groupcheck.oracles.coordinator.asked import Asked
+from groupcheck.oracles.coordinator.group_request import GroupRequest
 from groupcheck.oracles.wire.cluster import UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, Cluster, topic_id
 
 METADATA_TOO_LARGE = 12
@@ -17,13 +17,13 @@ Partition = tuple[str, int]
 
 
 @frozen
-class Committed:
+class CommittedOffset:
     offset: int
     leader_epoch: int = -1
     metadata: str = ""
 
 
-NOTHING = Committed(-1)
+NOTHING = CommittedOffset(-1)
 
 
 @define(eq=False)
@@ -31,9 +31,9 @@ class Offsets:
     """The offsets of all groups."""
 
     cluster: Cluster
-    _of: dict[str, dict[Partition, Committed]] = Factory(dict)
+    _of: dict[str, dict[Partition, CommittedOffset]] = Factory(dict)
 
-    def of(self, group: str) -> Mapping[Partition, Committed]:
+    def of(self, group: str) -> Mapping[Partition, CommittedOffset]:
         """The committed offsets of a group."""
         return self._of.get(group, {})
 
@@ -48,7 +48,7 @@ class Offsets:
         for partition in partitions:
             self._of.get(group, {}).pop(partition, None)
 
-    def commit(self, request: Asked, code: int) -> None:
+    def commit(self, request: GroupRequest, code: int) -> None:
         """Answers an OffsetCommit: with that error, or by writing what can be written."""
         group, topics = request.values["groupId"], []
         for entry in request.values["topics"]:
@@ -61,7 +61,7 @@ class Offsets:
             topics.append({**about, "partitions": told})
         request.answer({"topics": topics})
 
-    def nowhere(self, request: Asked) -> bool:
+    def nowhere(self, request: GroupRequest) -> bool:
         """Are all partitions of an OffsetCommit such that Kafka does not ask the group about
         them?
         """
@@ -85,11 +85,11 @@ class Offsets:
         if len(metadata.encode()) > LONGEST_METADATA:
             return METADATA_TOO_LARGE
         epoch = one.get("committedLeaderEpoch", -1)
-        committed = Committed(one["committedOffset"], epoch, metadata)
+        committed = CommittedOffset(one["committedOffset"], epoch, metadata)
         self._of.setdefault(group, {})[topic, one["partitionIndex"]] = committed
         return 0
 
-    def fetch(self, request: Asked, code: int = 0) -> None:
+    def fetch(self, request: GroupRequest, code: int = 0) -> None:
         """Answers an OffsetFetch, of every group with that error if there is one."""
         values = request.values
         if request.version < SEVERAL:

@@ -46,8 +46,8 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.oracles.coordinator.asked import Asked
 from groupcheck.oracles.coordinator.group import Group, Id, Member, Waiting
+from groupcheck.oracles.coordinator.group_request import GroupRequest
 from groupcheck.oracles.coordinator.model import HERE, Model
 from groupcheck.oracles.coordinator.offsets import Offsets
 from groupcheck.oracles.coordinator.votes import protocol_of, shared
@@ -83,7 +83,7 @@ class Groups:
     _queued: dict[str, float] = Factory(dict)
     _pushes: int = 0
 
-    def join_group(self, request: Asked) -> None:
+    def join_group(self, request: GroupRequest) -> None:
         values = request.values
         protocols = tuple((p["name"], p["metadata"]) for p in values["protocols"])
         refused = self._refused(values)
@@ -122,7 +122,7 @@ class Groups:
         )
         self._join(request, group, id, said)
 
-    def _join(self, request: Asked, group: Group, id: Id, said: Member) -> None:
+    def _join(self, request: GroupRequest, group: Group, id: Id, said: Member) -> None:
         index, number = id
         seat = group.memory.seats[index][number]
         full = not coordinator.accepts(group.core, seat, self.model.scope)
@@ -173,7 +173,7 @@ class Groups:
         lists = [said.protocols if at == index else m.protocols for (at, _), m in group.joined]
         return protocol_of(lists) != group.protocol
 
-    def _not_joined(self, request: Asked, code: int, name: str | None = None) -> None:
+    def _not_joined(self, request: GroupRequest, code: int, name: str | None = None) -> None:
         """`name`: the id that the member is given."""
         if name is None:
             name = request.values["memberId"] if code != GROUP_MAX_SIZE_REACHED else ""
@@ -183,7 +183,7 @@ class Groups:
 
     def _joined(
         self,
-        request: Asked,
+        request: GroupRequest,
         group: Group,
         index: int,
         answer: Answer,
@@ -223,7 +223,7 @@ class Groups:
             }
         )
 
-    def sync_group(self, request: Asked) -> None:
+    def sync_group(self, request: GroupRequest) -> None:
         def answer(code: int, group: Group | None = None, assignment: bytes = b"") -> None:
             kind, name = (group.protocol_type, group.protocol) if group else (None, None)
             told = {"protocolType": kind, "protocolName": name, "assignment": assignment}
@@ -253,7 +253,7 @@ class Groups:
         asks = SyncGroup(number, self._asked_generation(group, values["generationId"]))
         self._ask(group, index, asks, Waiting(reply, plan=plan))
 
-    def heartbeat(self, request: Asked) -> None:
+    def heartbeat(self, request: GroupRequest) -> None:
         group = self._existing(
             request, lambda code: request.answer({"errorCode": code}), loading=NONE
         )
@@ -268,7 +268,7 @@ class Groups:
 
         self._ask(group, index, asks, Waiting(reply))
 
-    def leave_group(self, request: Asked) -> None:
+    def leave_group(self, request: GroupRequest) -> None:
         values = request.values
         several = request.version >= SEVERAL
         leavers = values["members"] if several else [{"memberId": values["memberId"]}]
@@ -293,7 +293,7 @@ class Groups:
         members = [_left(one, code) for one, code in zip(leavers, codes, strict=True)]
         request.answer({"errorCode": whole, "members": members})
 
-    def offset_commit(self, request: Asked) -> None:
+    def offset_commit(self, request: GroupRequest) -> None:
         values = request.values
         generation = values.get("generationIdOrMemberEpoch", -1)
         name, instance = values.get("memberId", ""), self._instance(values)
@@ -388,7 +388,7 @@ class Groups:
         return self.loading and name not in self.groups
 
     def _existing(
-        self, request: Asked, refuse: Callable[[int], None], loading: int | None = None
+        self, request: GroupRequest, refuse: Callable[[int], None], loading: int | None = None
     ) -> Group | None:
         """The group of the request; None if it was refused."""
         code = self._refused(request.values)

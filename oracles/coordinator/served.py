@@ -10,18 +10,18 @@ from typing import Any
 
 from groupcheck.model.protocol.codes import NONE, NOT_COORDINATOR
 from groupcheck.oracles.coordinator import administration
-from groupcheck.oracles.coordinator.asked import Asked
+from groupcheck.oracles.coordinator.group_request import GroupRequest
 from groupcheck.oracles.coordinator.model import Model
 from groupcheck.oracles.coordinator.offsets import Offsets
 from groupcheck.oracles.coordinator.requests import Groups
 from groupcheck.oracles.coordinator.settings import Settings, mutation_named
 from groupcheck.oracles.wire.cluster import OFFERED, Cluster
 from groupcheck.oracles.wire.records import Record
-from groupcheck.oracles.wire.serving import Arrival, Noted, Server, Timer, in_background
+from groupcheck.oracles.wire.serving import Arrival, LogEntry, Server, Timer, in_background
 from groupcheck.traces.messages.apis import api
 
 REMARKS_KEPT = 1_000
-REQUESTS: Mapping[str, Callable[[Groups, Asked], None]] = {
+REQUESTS: Mapping[str, Callable[[Groups, GroupRequest], None]] = {
     "JoinGroup": Groups.join_group,
     "SyncGroup": Groups.sync_group,
     "Heartbeat": Groups.heartbeat,
@@ -47,7 +47,7 @@ class Coordinator:
     be called by any thread.
     """
 
-    def __init__(self, settings: Settings, note: Callable[[Noted], None] | None = None) -> None:
+    def __init__(self, settings: Settings, note: Callable[[LogEntry], None] | None = None) -> None:
         """`note` hears every entry of the log. Raises `UserError` for a mutation that is not
         served, and for a port that is taken.
         """
@@ -171,7 +171,7 @@ class Coordinator:
         return self.server.call(act)
 
     @property
-    def log(self) -> list[Noted]:
+    def log(self) -> list[LogEntry]:
         """All that came and went, the oldest first, as far as it is kept."""
         return self.server.call(lambda: list(self.server.log))
 
@@ -207,7 +207,7 @@ def refusal(request: Arrival, code: int) -> dict[str, Any]:
 
 @contextmanager
 def coordinator(
-    *, note: Callable[[Noted], None] | None = None, **settings: Any
+    *, note: Callable[[LogEntry], None] | None = None, **settings: Any
 ) -> Iterator[Coordinator]:
     """The model's coordinator as a server on the loopback, as long as the context lasts; `settings`
     are those of `Settings`.

@@ -20,7 +20,7 @@ NOT_JUDGED = "not judged (--progress)"  # of promises about progress
 
 
 @attrs.frozen
-class Conformed:
+class ConformedPart:
     """How much of what a check explored lies inside scopes whose rows were executed on the real
     coordinator.
     """
@@ -46,7 +46,7 @@ class Answer:
     verdict: Verdict
     engine: str = "fast"
     # None if nobody asked.
-    conformed: Conformed | None = None
+    conformed: ConformedPart | None = None
     # The random walks that took the place of a search.
     walks: Walks | None = None
 
@@ -82,7 +82,7 @@ class Answer:
 
 
 @attrs.frozen(slots=False)
-class Walked:
+class WalkedPath:
     """Where a key leads."""
 
     subject: Subject

@@ -170,7 +170,7 @@ def _another(name: str, found: Rule, healthy: Spec, family: Family) -> Mutation:
     there is none.
     """
     from groupcheck.model.mutations import SEEDED, Mutation
-    from groupcheck.model.protocol.mutation import Seeded
+    from groupcheck.model.protocol.mutation import MutatedRule
 
     rules = {r.name: r for r in healthy.rules}
     if found.name not in rules:
@@ -183,7 +183,7 @@ def _another(name: str, found: Rule, healthy: Spec, family: Family) -> Mutation:
         invariant="",
         doc=found.doc,
         scope={},
-        seeds=(Seeded(found, rules[found.name]),),
+        seeds=(MutatedRule(found, rules[found.name]),),
     )
 
 

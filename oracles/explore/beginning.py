@@ -15,7 +15,7 @@ from groupcheck.oracles.explain import own
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.explore.walk import Walk
 from groupcheck.oracles.printable import plain, printable
-from groupcheck.oracles.show.walk_links import LONGEST, Given, parsed
+from groupcheck.oracles.show.walk_links import LONGEST, WalkStart, parsed
 
 KEY = "gc1-"
 LINK = re.compile(r"\bv=[0-9]+&of=")
@@ -77,7 +77,7 @@ def _link_in(source: str) -> str:
         raise UserError(f"cannot be read: {error.strerror}", where=where, do=DO) from None
 
 
-def _title(found: Given, about: Subject) -> str:
+def _title(found: WalkStart, about: Subject) -> str:
     name = about.spec.name if own.is_own(found.of) and found.of == about.origin else found.of
     return name + (f" with {found.mutation}" if found.mutation else "")
 

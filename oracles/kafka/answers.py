@@ -22,7 +22,7 @@ class Answer:
 
 
 @frozen
-class Subscribed:
+class Subscription:
     """A member's subscription, as the leader and the log read it."""
 
     topics: tuple[str, ...] = ()
@@ -36,12 +36,12 @@ class Subscribed:
 
 
 @frozen
-class Listed:
+class ListedMember:
     """A member in the list that the leader is given."""
 
     member: str
     instance: str | None
-    subscription: Subscribed
+    subscription: Subscription
 
 
 @frozen
@@ -53,7 +53,7 @@ class JoinAnswer(Answer):
     member: str = ""
     skip_assignment: bool = False
     # For the leader only, in the order of the answer (a hash order).
-    members: tuple[Listed, ...] = ()
+    members: tuple[ListedMember, ...] = ()
 
 
 @frozen

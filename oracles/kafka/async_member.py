@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 
 Told = Mapping[str, Any]
 # What the driver can run: older clients have another loop.
@@ -60,12 +60,12 @@ class AsyncSchedule:
         """The same, a line for each command."""
         return [_line(command) for command in (_reset(self.setup), *self.commands)]
 
-    def outcome(self, replies: list[dict[str, Any]]) -> AsyncTranscript | Lost:
+    def outcome(self, replies: list[dict[str, Any]]) -> AsyncTranscript | LostSchedule:
         """The schedule's result, by the replies to its commands; the first one is the setup's."""
         commands = (self.setup, *self.commands)
         for number, (command, reply) in enumerate(zip(commands, replies)):
             if "failed" in reply:
-                return Lost(self, reply["failed"], command, number)
+                return LostSchedule(self, reply["failed"], command, number)
         return AsyncTranscript(self, tuple(replies[1:] if len(replies) > 1 else replies))
 
 

@@ -17,7 +17,7 @@ from attrs import Factory, field, frozen
 
 from groupcheck.oracles.kafka.client_commands import Answer, Command, Reset, encoded
 from groupcheck.oracles.kafka.reading import read, written_as
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 from groupcheck.oracles.kafka.values import Offsets, Partitions
 
 Data = Mapping[str, Any]
@@ -27,7 +27,7 @@ Claim = tuple[int, Mapping[str, list[int]]]
 
 
 @frozen
-class Sent:
+class OpenRequest:
     """A request without an answer so far."""
 
     # Requests are numbered in the order in which they were made.
@@ -71,7 +71,7 @@ class Thrown:
 
 
 @frozen
-class Ended:
+class CommitEnd:
     """A commit that has ended and whose callback has yet to run."""
 
     # The application made it, not the member.
@@ -123,15 +123,15 @@ class Look:
     # is on; autoCommit; joinPrepare while a commit of onJoinPrepare is under way.
     timers: Timers
     # Requests that wait for their answers, the oldest first.
-    sent: tuple[Sent, ...]
+    sent: tuple[OpenRequest, ...]
     # The APIs of requests that were made, and that the next poll of the network sends.
     unsent: tuple[str, ...]
     # What happened to the application during this command, in order.
     calls: tuple[Call, ...]
     # Commits that have ended, in order, until their callbacks run.
-    ended: tuple[Ended, ...] = ()
+    ended: tuple[CommitEnd, ...] = ()
 
-    def waiting(self, api: str) -> Sent | None:
+    def waiting(self, api: str) -> OpenRequest | None:
         """The oldest request of that API that waits for its answer."""
         return next((sent for sent in self.sent if sent.api == api), None)
 
@@ -194,18 +194,20 @@ class Schedule:
         """The same, a line for each command."""
         return [f'{{"toMember":{encoded(c)}}}\n'.encode() for c in (self.setup, *self.commands)]
 
-    def outcome(self, replies: list[dict[str, Any]]) -> Transcript | Lost:
+    def outcome(self, replies: list[dict[str, Any]]) -> Transcript | LostSchedule:
         """The schedule's result, by the replies to its commands; the first one is the setup's."""
         commands = (self.setup, *self.commands)
         steps: list[Step] = []
         for number, (command, reply) in enumerate(zip(commands, replies)):
             if "failed" in reply:
-                return Lost(self, reply["failed"], command, number)
+                return LostSchedule(self, reply["failed"], command, number)
             if number or "refused" in reply:
                 steps.append(_step(number, command, reply))
         if len(replies) < len(commands) and not (steps and steps[-1].refused):
             number = len(replies)
-            return Lost(self, "the driver answered fewer commands", commands[number], number)
+            return LostSchedule(
+                self, "the driver answered fewer commands", commands[number], number
+            )
         return Transcript(self, tuple(steps))
 
 

@@ -2,8 +2,8 @@
 
 The JVM starts with the first schedule and is reused. A driver that dies or hangs is started again,
 and the schedules that were in flight are run again. The schedule that breaks it once more becomes a
-`Lost`, with the command. If none does, or if a signal from outside has ended the JVM, nothing is
-known of Kafka: that is an `OutageError`.
+`LostSchedule`, with the command. If none does, or if a signal from outside has ended the JVM,
+nothing is known of Kafka: that is an `OutageError`.
 
 A JVM that somebody kills is not evidence. If a signal from outside has ended it, or if it dies or
 hangs and no schedule does that to it again when it is run alone, the answer is unknown
@@ -29,7 +29,7 @@ from groupcheck.oracles.kafka.jvm import OPTIONS, Broken, Jvm
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.schedule import (
     DriverSchedule,
-    Lost,
+    LostSchedule,
     Schedule,
     Step,
     Transcript,
@@ -55,7 +55,7 @@ T = TypeVar("T")
 class DriverLost(Exception):
     """The driver broke during a conversation. `lost` says where and why."""
 
-    def __init__(self, lost: Lost) -> None:
+    def __init__(self, lost: LostSchedule) -> None:
         self.lost = lost
         super().__init__(str(lost))
 
@@ -222,12 +222,12 @@ class Driver:
             self._jvm.kill()
             self._jvm = None
 
-    def run(self, schedule: DriverSchedule[T]) -> T | Lost:
+    def run(self, schedule: DriverSchedule[T]) -> T | LostSchedule:
         """One schedule, from a fresh coordinator or member."""
         (result,) = self.run_all([schedule])
         return result
 
-    def run_all(self, schedules: Iterable[DriverSchedule[T]]) -> Iterator[T | Lost]:
+    def run_all(self, schedules: Iterable[DriverSchedule[T]]) -> Iterator[T | LostSchedule]:
         """Runs schedules, several in flight at a time; results come in the same order."""
         with closing(self._exchange(schedules, lambda s: s.line(), AHEAD)) as exchanged:
             for flight, replies in exchanged:
@@ -295,23 +295,25 @@ class Driver:
                 flight.clear()
                 self._abandon()
 
-    def _one_by_one(self, flight: tuple[DriverSchedule[T], ...], broken: Broken) -> list[T | Lost]:
+    def _one_by_one(
+        self, flight: tuple[DriverSchedule[T], ...], broken: Broken
+    ) -> list[T | LostSchedule]:
         """Runs what was in flight when the driver broke again, command by command. Raises
         `OutageError` if nothing breaks now: then no schedule is to blame.
         """
         results = [self._slowly(schedule) for schedule in flight]
-        if not any(isinstance(result, Lost) for result in results):
+        if not any(isinstance(result, LostSchedule) for result in results):
             raise _outage(broken)
         return results
 
-    def _slowly(self, schedule: DriverSchedule[T]) -> T | Lost:
+    def _slowly(self, schedule: DriverSchedule[T]) -> T | LostSchedule:
         replies: list[dict[str, Any]] = []
         commands = (schedule.setup, *schedule.commands)
         for number, (command, text) in enumerate(zip(commands, schedule.lines())):
             try:
                 replies.append(self._ask(text))
             except Broken as broken:
-                return Lost(schedule, str(broken), command, number)
+                return LostSchedule(schedule, str(broken), command, number)
             if "refused" in replies[-1] or "failed" in replies[-1]:
                 break
         return schedule.outcome(replies)
@@ -364,8 +366,10 @@ class Conversation:
             raise DriverLost(self._lost(reply["failed"], command))
         return reply
 
-    def _lost(self, reason: str, command: Command) -> Lost:
-        return Lost(Schedule(self.commands, self.setup), reason, command, len(self.commands))
+    def _lost(self, reason: str, command: Command) -> LostSchedule:
+        return LostSchedule(
+            Schedule(self.commands, self.setup), reason, command, len(self.commands)
+        )
 
     def transcript(self) -> Transcript:
         return Transcript(Schedule(self.commands, self.setup, group=self.group), tuple(self.steps))

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
-from groupcheck.oracles.kafka.answers import Subscribed
+from groupcheck.oracles.kafka.answers import Subscription
 from groupcheck.oracles.kafka.reading import Assigned, Json, read, written_as
 from groupcheck.oracles.kafka.values import Assignments, Offsets, Partitions, assignments, pairs
 
-Protocol = tuple[str, Subscribed]
+Protocol = tuple[str, Subscription]
 Pending = tuple[tuple[int, str, int, int, bool], ...]
 SWEEP = "expire-group-metadata"  # the timer at which offsets expire
 HOUSEKEEPING = frozenset({SWEEP, "group-size-counter"})
@@ -236,7 +236,9 @@ written_as(
     tuple[Timer, ...], lambda json: tuple(Timer(key, due) for key, due in sorted(json.items()))
 )
 written_as(Pending, lambda json: tuple(map(tuple, json)))
-written_as(tuple[Protocol, ...], lambda json: tuple((p["name"], read(p, Subscribed)) for p in json))
+written_as(
+    tuple[Protocol, ...], lambda json: tuple((p["name"], read(p, Subscription)) for p in json)
+)
 written_as(tuple[tuple[str, str], ...], pairs)
 written_as(
     tuple[tuple[str, tuple[int, ...]], ...],

@@ -6,7 +6,7 @@ import json as text
 
 from attrs import frozen
 
-from groupcheck.oracles.kafka.answers import Subscribed
+from groupcheck.oracles.kafka.answers import Subscription
 from groupcheck.oracles.kafka.reading import Assigned, Json, read
 
 
@@ -28,7 +28,7 @@ class LoggedMember:
     instance: str | None
     session_timeout_ms: int
     rebalance_timeout_ms: int
-    subscription: Subscribed
+    subscription: Subscription
     assigned: Assigned
 
 

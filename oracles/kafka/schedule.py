@@ -52,7 +52,7 @@ class Schedule:
         """The same, a line for each command."""
         return [f"{text}\n".encode() for text in self._texts()]
 
-    def outcome(self, replies: list[dict[str, Any]]) -> Transcript | Lost:
+    def outcome(self, replies: list[dict[str, Any]]) -> Transcript | LostSchedule:
         """The schedule's result, by the replies to its commands; the first one is the setup's."""
         return outcome(self, replies)
 
@@ -77,7 +77,7 @@ class DriverSchedule(Protocol[R]):
 
     def lines(self) -> list[bytes]: ...
 
-    def outcome(self, replies: list[dict[str, Any]]) -> R | Lost: ...
+    def outcome(self, replies: list[dict[str, Any]]) -> R | LostSchedule: ...
 
 
 @frozen
@@ -134,7 +134,7 @@ class Transcript:
 
 
 @frozen
-class Lost:
+class LostSchedule:
     """A schedule without an outcome, because the driver died, hung or failed. It agrees with
     nothing.
     """
@@ -209,19 +209,19 @@ class Steps(Sequence[Step]):
         return hash(tuple(self))
 
 
-def outcome(schedule: Schedule, replies: list[dict[str, Any]]) -> Transcript | Lost:
+def outcome(schedule: Schedule, replies: list[dict[str, Any]]) -> Transcript | LostSchedule:
     """The outcome of a schedule by the replies to its line; the first reply is the setup's. If the
     setup is refused, the transcript has that one step.
     """
     commands = (schedule.setup, *schedule.commands)
     for number, (command, reply) in enumerate(zip(commands, replies)):
         if "failed" in reply:
-            return Lost(schedule, reply["failed"], command, number)
+            return LostSchedule(schedule, reply["failed"], command, number)
     if replies and "refused" in replies[0]:
         refused = step(0, schedule.setup, replies[0], schedule.commands)
         return Transcript(schedule, (refused,))
     if len(replies) < len(commands) and not (replies and "refused" in replies[-1]):
-        return Lost(
+        return LostSchedule(
             schedule,
             "the driver answered fewer commands than it was told",
             commands[len(replies)],

@@ -28,7 +28,7 @@ Y = TypeVar("Y")  # its answer
 
 
 @frozen(kw_only=True)
-class Compared:
+class ComparisonFields:
     """The first fields of the documents of such comparisons."""
 
     compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
@@ -159,7 +159,7 @@ F = TypeVar("F", bound=Tally[Any, Any])
 
 
 @frozen
-class Tallied(Comparison, Generic[F]):
+class TalliedComparison(Comparison, Generic[F]):
     """The result of a run."""
 
     # What stands where a variant would, and the columns of the report.
@@ -188,9 +188,9 @@ class Tallied(Comparison, Generic[F]):
     def reason(self) -> str:
         return self.stopped
 
-    def compared(self) -> Compared:
+    def compared(self) -> ComparisonFields:
         """The beginning of the document."""
-        return Compared(
+        return ComparisonFields(
             compared=list(self.sides),
             seed=self.seed,
             verdict=self.verdict,

@@ -12,7 +12,16 @@ from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.museum.brokers import OldBroker
 from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move
-from groupcheck.oracles.museum.seen import AFTER, AnswerSent, Cut, Fact, Left, Seen, Sent, State
+from groupcheck.oracles.museum.seen import (
+    AFTER,
+    AnswerSent,
+    Cut,
+    Fact,
+    Left,
+    NetworkRequest,
+    PerformanceFacts,
+    State,
+)
 from groupcheck.oracles.wire.connections import Answered, Closed, Connections
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import (
@@ -52,7 +61,7 @@ class Caller:
         # Of each process, the id and the generation that it was told last.
         self._last: dict[int, tuple[str, int]] = {}
 
-    def perform(self, moves: Sequence[Move]) -> Seen:
+    def perform(self, moves: Sequence[Move]) -> PerformanceFacts:
         left, where = "", 0
         with self._broker:
             try:
@@ -66,7 +75,7 @@ class Caller:
                 left, where = f"step {self._step}: {why}", self._step
             finally:
                 self._connections.close()
-        return Seen(self._release, tuple(self._facts), left, where)
+        return PerformanceFacts(self._release, tuple(self._facts), left, where)
 
     def _connect(self) -> None:
         """Waits until the coordinator answers."""
@@ -135,7 +144,7 @@ class Caller:
             values["assignments"] = shares
         number = self._connections.send(api(move.api), VERSION[move.api], values)
         self._waiting[move.process, move.api] = number
-        self._facts.append(Sent(move.step, name, move.api, member))
+        self._facts.append(NetworkRequest(move.step, name, move.api, member))
 
     def _receive(self, move: Move, name: str) -> None:
         answer = self._answer_to(self._waiting.pop((move.process, move.api)))

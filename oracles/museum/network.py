@@ -21,7 +21,7 @@ from groupcheck.oracles.wire.serving import LOOPBACK as HOST
 from groupcheck.oracles.wire.serving import Arrival, Connection, Server
 from groupcheck.traces.messages.apis import api
 
-__all__ = ["HOST", "Arrived", "Network"]
+__all__ = ["HOST", "Network", "WaitingRequest"]
 
 # The racks of two brokers, which are the same process. They have the partitions in turn.
 RACKS = ("near", "far")
@@ -49,7 +49,7 @@ OF_THE_GROUP = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetComm
 
 
 @define(eq=False)
-class Arrived:
+class WaitingRequest:
     """A request of the group that waits."""
 
     member: str
@@ -84,7 +84,7 @@ class Network:
         # Topic -> number of partitions; may be changed.
         self.topics = dict(topics)
         # Requests of the group, the oldest first; whoever takes one removes it.
-        self.arrived: list[Arrived] = []
+        self.arrived: list[WaitingRequest] = []
         # (topic, partition) -> how many records there are.
         self.records: dict[tuple[str, int], int] = {}
         # Member -> how often it has asked for the topics.
@@ -118,7 +118,7 @@ class Network:
         """Does what there is to do, and waits for it at most so long."""
         self._server.turn(seconds)
 
-    def answer(self, request: Arrived, values: Mapping[str, Any]) -> None:
+    def answer(self, request: WaitingRequest, values: Mapping[str, Any]) -> None:
         """Answers a request of the group; fields have Kafka's names."""
         request._request.answer(values)
 
@@ -136,7 +136,7 @@ class Network:
         """A request of the group has arrived."""
         member = self.member_of(request)
         self._of_group[request.connection] = member
-        self.arrived.append(Arrived(member, request))
+        self.arrived.append(WaitingRequest(member, request))
 
     def fetch(self, request: Arrival) -> None:
         """Answers a Fetch, at once if there is something to read."""

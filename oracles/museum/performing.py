@@ -19,7 +19,7 @@ from groupcheck.oracles.museum import bugs_real_types
 from groupcheck.oracles.museum.calls import Caller
 from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move, moves
-from groupcheck.oracles.museum.seen import Seen
+from groupcheck.oracles.museum.seen import PerformanceFacts
 from groupcheck.oracles.museum.stage import Cast, Stage
 from groupcheck.oracles.show.report import walk_command
 from groupcheck.oracles.show.walk_links import address
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 
 @frozen
-class Found:
+class ExhibitPath:
     """The path of an exhibit."""
 
     told: Explanation
@@ -47,9 +47,9 @@ class Performance:
     """An exhibit that was carried out on both releases."""
 
     exhibit: Exhibit
-    found: Found
-    old: Seen
-    fixed: Seen
+    found: ExhibitPath
+    old: PerformanceFacts
+    fixed: PerformanceFacts
 
     @property
     def shows(self) -> str:
@@ -97,13 +97,13 @@ class Performance:
         )
 
 
-def _shown(seen: Seen, bug: str) -> bugs_real_types.Release:
+def _shown(seen: PerformanceFacts, bug: str) -> bugs_real_types.Release:
     return bugs_real_types.Release(
         release=seen.release, bug=bug, left_at=seen.left_at, transcript=list(seen.lines())
     )
 
 
-def find(exhibit: Exhibit) -> Found:
+def find(exhibit: Exhibit) -> ExhibitPath:
     """Searches for the path of an exhibit."""
     first, *more = exhibit.of or (exhibit.mutation,)
     mutation = mutation_named(first)
@@ -125,7 +125,7 @@ def find(exhibit: Exhibit) -> Found:
     # The keys of a path do not depend on which promises are judged.
     walked = subject(mutation.family.base, mutation=first, **dict(exhibit.scope))
     key = violation.key
-    return Found(
+    return ExhibitPath(
         explain(about, violation),
         moves(spec, violation.path),
         scope.members,
@@ -161,7 +161,7 @@ def perform(exhibit: Exhibit, say: Say) -> Performance:
     return performance
 
 
-def _casts(exhibit: Exhibit, found: Found) -> Iterator[Cast]:
+def _casts(exhibit: Exhibit, found: ExhibitPath) -> Iterator[Cast]:
     topic = next((m.partitions for m in found.moves if m.partitions), 0)
     partitions = topic - 1 if topic else found.partitions
     near = _preferred(found.moves) if exhibit.racks else None

@@ -17,7 +17,7 @@ AFTER = 0  # the step of what happens when the path is over
 
 
 @frozen
-class Sent:
+class NetworkRequest:
     """A request that reached the network."""
 
     # The step of the path; `AFTER` once it is over.
@@ -103,7 +103,7 @@ class State:
         return f"the group is {self.state or 'unknown'} and has {members}"
 
 
-Fact = Sent | AnswerSent | Cut | App | State
+Fact = NetworkRequest | AnswerSent | Cut | App | State
 
 
 class Left(Exception):
@@ -111,7 +111,7 @@ class Left(Exception):
 
 
 @frozen
-class Seen:
+class PerformanceFacts:
     """One performance: a path carried out by the members of one release."""
 
     release: str
@@ -120,9 +120,13 @@ class Seen:
     left_at: str = ""
     left_in: int = 0
 
-    def sent(self, api: str, member: str | None = None) -> Iterator[Sent]:
+    def sent(self, api: str, member: str | None = None) -> Iterator[NetworkRequest]:
         for fact in self.facts:
-            if isinstance(fact, Sent) and fact.api == api and member in (None, fact.member):
+            if (
+                isinstance(fact, NetworkRequest)
+                and fact.api == api
+                and member in (None, fact.member)
+            ):
                 yield fact
 
     @property

@@ -19,7 +19,7 @@ from groupcheck.model.engine import OutageError
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.museum.members import Event, Members
 from groupcheck.oracles.museum.moves import Move
-from groupcheck.oracles.museum.network import RACKS, Arrived, Network
+from groupcheck.oracles.museum.network import RACKS, Network, WaitingRequest
 from groupcheck.oracles.museum.seen import (
     AFTER,
     AnswerSent,
@@ -28,8 +28,8 @@ from groupcheck.oracles.museum.seen import (
     Fact,
     Left,
     Named,
-    Seen,
-    Sent,
+    NetworkRequest,
+    PerformanceFacts,
     claims,
     named,
 )
@@ -108,14 +108,16 @@ class Stage:
         self._facts: list[Fact] = []
         self._step = AFTER
         self._awaited: str | None = None  # the member whose heartbeat the path is waiting for
-        self._held: dict[tuple[int, str], Arrived] = {}
-        self._late: dict[int, Arrived] = {}
-        self._commit: dict[int, Arrived] = {}  # commits whose answers are still on their way
+        self._held: dict[tuple[int, str], WaitingRequest] = {}
+        self._late: dict[int, WaitingRequest] = {}
+        self._commit: dict[int, WaitingRequest] = {}  # commits whose answers are still on their way
         self._metadata: dict[str, bytes] = {}  # member id -> its last subscription
         self._plan: Mapping[str, bytes] = {}
         self._grown = cast.partitions
 
-    def perform(self, moves: Sequence[Move], afterwards_s: float = AFTERWARDS_S) -> Seen:
+    def perform(
+        self, moves: Sequence[Move], afterwards_s: float = AFTERWARDS_S
+    ) -> PerformanceFacts:
         """Carries out a path, and then polls all members for a while. Raises `OutageError` if their
         JVM does not come up.
         """
@@ -142,7 +144,7 @@ class Stage:
                 self._afterwards(afterwards_s)
             except Left as why:
                 left, where = f"step {self._step}: {why}", self._step
-        return Seen(self._release, tuple(self._facts), left, where)
+        return PerformanceFacts(self._release, tuple(self._facts), left, where)
 
     # -- one move
 
@@ -184,7 +186,7 @@ class Stage:
         else:
             self._held[move.process, request.api] = request
 
-    def _read(self, request: Arrived) -> None:
+    def _read(self, request: WaitingRequest) -> None:
         """The coordinator reads a request."""
         if request.api == "JoinGroup":
             self._metadata[request.values["memberId"]] = request.values["protocols"][0]["metadata"]
@@ -192,7 +194,7 @@ class Stage:
             given = request.values["assignments"]
             self._plan = {one["memberId"]: one["assignment"] for one in given}
 
-    def _expect(self, name: str, api: str) -> Arrived:
+    def _expect(self, name: str, api: str) -> WaitingRequest:
         """Waits for a request of a member; polls the member unless its other thread sends it."""
         until = time.monotonic() + PATIENCE_S
         self._awaited = name if api == "Heartbeat" else None
@@ -231,7 +233,7 @@ class Stage:
         else:
             self._network.answer(request, {"errorCode": code, "throttleTimeMs": 0})
 
-    def _joined(self, move: Move, request: Arrived) -> dict[str, Any]:
+    def _joined(self, move: Move, request: WaitingRequest) -> dict[str, Any]:
         answer = move.answer
         assert answer is not None
         told: dict[str, Any] = {"throttleTimeMs": 0, "errorCode": answer.code, "members": []}
@@ -256,7 +258,7 @@ class Stage:
             "memberId": id,
         }
 
-    def _synced(self, move: Move, name: str, request: Arrived, final: bool) -> None:
+    def _synced(self, move: Move, name: str, request: WaitingRequest, final: bool) -> None:
         assert move.answer is not None
         code = move.answer.code
         share = b"" if code else self._plan.get(request.values["memberId"], b"")
@@ -375,7 +377,7 @@ class Stage:
                 network.arrived.remove(request)
                 network.answer(request, {"throttleTimeMs": 0, "errorCode": 0})
 
-    def _accept(self, request: Arrived) -> None:
+    def _accept(self, request: WaitingRequest) -> None:
         """Answers an OffsetCommit."""
         topics = [
             {
@@ -389,7 +391,7 @@ class Stage:
         ]
         self._network.answer(request, {"throttleTimeMs": 0, "topics": topics})
 
-    def _note(self, request: Arrived) -> None:
+    def _note(self, request: WaitingRequest) -> None:
         """Keeps once what was sent; heartbeats are of no interest."""
         if request.api == "Heartbeat" or request.noted:
             return
@@ -403,7 +405,7 @@ class Stage:
                 for one in values["assignments"]
             }
         self._facts.append(
-            Sent(
+            NetworkRequest(
                 self._step,
                 request.member,
                 request.api,

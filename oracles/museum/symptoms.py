@@ -10,13 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
-from groupcheck.oracles.museum.seen import AnswerSent, App, Cut, Fact, Seen, Sent
+from groupcheck.oracles.museum.seen import (
+    AnswerSent,
+    App,
+    Cut,
+    Fact,
+    NetworkRequest,
+    PerformanceFacts,
+)
 
-Symptom = Callable[[Seen], str]
+Symptom = Callable[[PerformanceFacts], str]
 GIVEN_UP = ("revoked", "lost")
 
 
-def planned_twice(seen: Seen) -> str:
+def planned_twice(seen: PerformanceFacts) -> str:
     """one_owner: a leader's plan gives a partition to two members."""
     for sent in seen.sent("SyncGroup"):
         for (a, mine), (b, other) in combinations(sorted((sent.plan or {}).items()), 2):
@@ -25,7 +32,7 @@ def planned_twice(seen: Seen) -> str:
     return ""
 
 
-def given_while_owned(seen: Seen) -> str:
+def given_while_owned(seen: PerformanceFacts) -> str:
     """hand_off: a member is assigned a partition that another one has not given up."""
     owned: dict[str, set[str]] = {}
     for fact in seen.facts:
@@ -41,7 +48,7 @@ def given_while_owned(seen: Seen) -> str:
     return ""
 
 
-def claims_what_it_lost(seen: Seen) -> str:
+def claims_what_it_lost(seen: PerformanceFacts) -> str:
     """lost_claims_nothing: a member whose id was refused still claims partitions."""
     for told, rest in _after(seen, lambda f: _was_answered(f, "JoinGroup", UNKNOWN_MEMBER_ID)):
         for fact in rest:
@@ -49,7 +56,7 @@ def claims_what_it_lost(seen: Seen) -> str:
                 continue
             if isinstance(fact, App) and fact.what == "assigned":
                 break
-            if isinstance(fact, Sent) and fact.claims:
+            if isinstance(fact, NetworkRequest) and fact.claims:
                 return (
                     f"{fact.member} was answered 25 UNKNOWN_MEMBER_ID, joins again and claims"
                     f" {fact.claims[0]}"
@@ -57,7 +64,7 @@ def claims_what_it_lost(seen: Seen) -> str:
     return ""
 
 
-def loses_without_refusal(seen: Seen) -> str:
+def loses_without_refusal(seen: PerformanceFacts) -> str:
     """reset_only_when_refused: a member loses partitions although it was only told that a round
     goes on.
     """
@@ -68,7 +75,7 @@ def loses_without_refusal(seen: Seen) -> str:
     return ""
 
 
-def never_joins_again(seen: Seen) -> str:
+def never_joins_again(seen: PerformanceFacts) -> str:
     """views_agree: a member whose SyncGroup was cut off does nothing more about it."""
     for cut, rest in _after(seen, lambda f: isinstance(f, Cut)):
         if not any(f.member == cut.member and _joins(f) for f in rest):
@@ -76,7 +83,7 @@ def never_joins_again(seen: Seen) -> str:
     return ""
 
 
-def forgets_the_change(seen: Seen) -> str:
+def forgets_the_change(seen: PerformanceFacts) -> str:
     """change_is_remembered: a leader that has seen another partition takes over the old plan and
     leaves it at that.
     """
@@ -86,9 +93,11 @@ def forgets_the_change(seen: Seen) -> str:
     return ""
 
 
-def completes_what_it_left(seen: Seen) -> str:
+def completes_what_it_left(seen: PerformanceFacts) -> str:
     """joined_with_identity: onJoinComplete runs although the member has left the group."""
-    for left, rest in _after(seen, lambda f: isinstance(f, Sent) and f.api == "LeaveGroup"):
+    for left, rest in _after(
+        seen, lambda f: isinstance(f, NetworkRequest) and f.api == "LeaveGroup"
+    ):
         for fact in rest:
             if fact.member != left.member:
                 continue
@@ -99,11 +108,13 @@ def completes_what_it_left(seen: Seen) -> str:
     return ""
 
 
-def goes_on_after_commit(seen: Seen) -> str:
+def goes_on_after_commit(seen: PerformanceFacts) -> str:
     """revocation_pauses: the application gets records while the commit before the revocation is
     under way.
     """
-    for commit, rest in _after(seen, lambda f: isinstance(f, Sent) and f.api == "OffsetCommit"):
+    for commit, rest in _after(
+        seen, lambda f: isinstance(f, NetworkRequest) and f.api == "OffsetCommit"
+    ):
         for fact in rest:
             if fact.member != commit.member:
                 continue
@@ -117,7 +128,7 @@ def goes_on_after_commit(seen: Seen) -> str:
     return ""
 
 
-def is_kept_for_ever(seen: Seen) -> str:
+def is_kept_for_ever(seen: PerformanceFacts) -> str:
     """timer_runs: a member that is not heard of any more stays in the group."""
     group = seen.group
     if group is None or not group.members:
@@ -125,7 +136,7 @@ def is_kept_for_ever(seen: Seen) -> str:
     return f"{group}, long after the session timeout of a member that says nothing"
 
 
-def waits_for_ever(seen: Seen) -> str:
+def waits_for_ever(seen: PerformanceFacts) -> str:
     """sync_deadline_runs: the group waits for a SyncGroup that never comes."""
     group = seen.group
     if group is None or group.state != "CompletingRebalance":
@@ -133,13 +144,13 @@ def waits_for_ever(seen: Seen) -> str:
     return "the group is CompletingRebalance, long after the timeout of the round"
 
 
-def is_over_sized(seen: Seen) -> str:
+def is_over_sized(seen: PerformanceFacts) -> str:
     """size_cap: the group has more members than group.max.size, which is 1."""
     group = seen.group
     return f"{group}, and group.max.size is 1" if group and group.members > 1 else ""
 
 
-def comes_back_too_early(seen: Seen) -> str:
+def comes_back_too_early(seen: PerformanceFacts) -> str:
     """takeover_restarts_the_round: a static member that comes back is told the generation whose
     plan names its old id.
     """
@@ -157,7 +168,7 @@ def comes_back_too_early(seen: Seen) -> str:
     return ""
 
 
-def is_forgotten(seen: Seen) -> str:
+def is_forgotten(seen: PerformanceFacts) -> str:
     """takeover_is_durable: a new coordinator does not know the id that a static member was told."""
     for fact in seen.facts:
         if isinstance(fact, AnswerSent) and fact.api == "Heartbeat" and fact.error:
@@ -165,7 +176,9 @@ def is_forgotten(seen: Seen) -> str:
     return ""
 
 
-def _after(seen: Seen, is_one: Callable[[Fact], bool]) -> Iterator[tuple[Fact, Sequence[Fact]]]:
+def _after(
+    seen: PerformanceFacts, is_one: Callable[[Fact], bool]
+) -> Iterator[tuple[Fact, Sequence[Fact]]]:
     """Every such fact, with those that follow."""
     for number, fact in enumerate(seen.facts):
         if is_one(fact):
@@ -177,4 +190,4 @@ def _was_answered(fact: Fact, api: str, error: int) -> bool:
 
 
 def _joins(fact: Fact) -> bool:
-    return isinstance(fact, Sent) and fact.api == "JoinGroup"
+    return isinstance(fact, NetworkRequest) and fact.api == "JoinGroup"

@@ -37,7 +37,7 @@ WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
 
 
 @frozen
-class Seen:
+class GroupInLog:
     """A group in the log of a broker, with the report of its file."""
 
     file: FileReport
@@ -58,7 +58,7 @@ class Answer:
     verdict: Kind
     verdict_reason: str
     # Where the group stands in logs of brokers; empty if only clients' lines name it.
-    seen: tuple[Seen, ...]
+    seen: tuple[GroupInLog, ...]
     # All that lines say about it.
     evidence: GroupEvidence
     # What changed, went back, repeats, stands still or is shared, whatever the cause is.
@@ -85,10 +85,10 @@ class Answer:
 
 def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge) -> list[Answer]:
     """One answer for each group, the worst first. `heard`: what the lines of all logs say."""
-    seen: dict[str, list[Seen]] = {}
+    seen: dict[str, list[GroupInLog]] = {}
     for report in reports:
         for group in report.groups:
-            seen.setdefault(group.group, []).append(Seen(report, group))
+            seen.setdefault(group.group, []).append(GroupInLog(report, group))
             heard.add_all(statements(report, group))
     found = {e.group: e for e in heard.by_group()}
     names = {**dict.fromkeys(seen), **dict.fromkeys(found)}
@@ -123,7 +123,7 @@ def _writers(a: Answer) -> set[tuple[str, str]]:
 
 
 def _answer(
-    name: str, evidence: GroupEvidence, seen: Sequence[Seen], knowledge: Knowledge
+    name: str, evidence: GroupEvidence, seen: Sequence[GroupInLog], knowledge: Knowledge
 ) -> Answer:
     diagnosis = diagnose(evidence, knowledge)
     verdict, verdict_reason = _judged(seen)
@@ -155,7 +155,7 @@ def told_facts(evidence: GroupEvidence, knowledge: Knowledge) -> list[Fact]:
     return facts_told(knowledge.facts, told)
 
 
-def _judged(seen: Sequence[Seen]) -> tuple[Kind, str]:
+def _judged(seen: Sequence[GroupInLog]) -> tuple[Kind, str]:
     """The worst verdict on a broker."""
     if not seen:
         return UNKNOWN, NOT_JUDGED
@@ -166,7 +166,7 @@ def _judged(seen: Sequence[Seen]) -> tuple[Kind, str]:
 def _health(
     diagnosis: Diagnosis,
     evidence: GroupEvidence,
-    seen: Sequence[Seen],
+    seen: Sequence[GroupInLog],
     facts: Sequence[Fact],
     verdict: Kind,
     verdict_reason: str,

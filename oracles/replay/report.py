@@ -45,7 +45,7 @@ from groupcheck.traces.requests.request_log import NEEDLES as REQUESTS
 MOST_QUOTED = 10_000
 
 
-class Replayed(list[FileReport]):
+class ReplayReports(list[FileReport]):
     """The reports of all logs, in order, and the answer for each group. Prints as text; a notebook
     shows it as a page.
     """
@@ -161,7 +161,7 @@ def replay(
     group: str | None = None,
     knowledge: Knowledge | None = None,
     watch: Watch | None = None,
-) -> Replayed:
+) -> ReplayReports:
     """Replays the logs that files, folders, archives and `-` (standard input) hold; the rotated
     files of one process are one log. `watch` is told how far files have been read. Raises
     `UserError` if there is none that can be read.
@@ -188,7 +188,7 @@ def replay(
     if group is not None:
         notes.append(in_words(group))
     every = [*(said or reports), *(unreadable(*one) for one in there.refused)]
-    return Replayed(every, notes, evidence, knowledge)
+    return ReplayReports(every, notes, evidence, knowledge)
 
 
 def reports_of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iterator[FileReport]:
@@ -262,7 +262,7 @@ def run(
     return code
 
 
-def _print(reports: Replayed, as_json: bool) -> None:
+def _print(reports: ReplayReports, as_json: bool) -> None:
     if as_json:
         from groupcheck.oracles.replay.document import replay_text
 

@@ -17,7 +17,7 @@ from groupcheck.traces.story.moments import Round, elapsed
 
 FEW, OFTEN_MS = 2, 10_000
 """More joins, each so soon after the rebalance before, are more than one consumer that starts."""
-AT_ONCE_MS, LIVED = 1_000, 10
+NEXT_ROUND_MS, LIVED = 1_000, 10
 """A group of fewer generations may be starting: its members come one after the other."""
 
 
@@ -67,7 +67,7 @@ def told_last(evidence: GroupEvidence) -> str:
 def _at_once(before: Round, after: Round) -> bool:
     """Does it begin as soon as the one before is over, in a group that is not just starting?"""
     pause = elapsed(before.ended, after.started)
-    return pause is not None and pause <= AT_ONCE_MS and _lived(after)
+    return pause is not None and pause <= NEXT_ROUND_MS and _lived(after)
 
 
 def _lived(r: Round) -> bool:

@@ -12,7 +12,7 @@ from groupcheck.oracles.show import verdict_types
 from groupcheck.oracles.show.json_schemas import ABSENT, document
 
 if TYPE_CHECKING:
-    from groupcheck.oracles.explain.answer import Answer, Conformed, Walked
+    from groupcheck.oracles.explain.answer import Answer, ConformedPart, WalkedPath
     from groupcheck.oracles.explain.explanation import Explanation
     from groupcheck.oracles.explain.subject import Subject
 
@@ -67,7 +67,7 @@ def verdict_document(result: Answer) -> dict[str, Any]:
     return document(SCHEMA, shown)
 
 
-def path_document(followed: Walked) -> dict[str, Any]:
+def path_document(followed: WalkedPath) -> dict[str, Any]:
     """All that `groupcheck explain --json` prints, schema groupcheck.path/1."""
     about = followed.subject
     shown = verdict_types.PathDocument(
@@ -90,7 +90,7 @@ def _zeros(about: Subject, names: Iterable[str]) -> list[verdict_types.Zero]:
     ]
 
 
-def _conformed(found: Conformed) -> verdict_types.ConformedShare:
+def _conformed(found: ConformedPart) -> verdict_types.ConformedShare:
     return verdict_types.ConformedShare(
         scopes=[
             verdict_types.ConformScope(

@@ -60,7 +60,7 @@ _NAMES = {
 
 
 @frozen
-class Described:
+class DocumentSchema:
     """A document and its schema."""
 
     name: str
@@ -70,7 +70,7 @@ class Described:
     schema: Schema
 
 
-def described(title: str, document: Any) -> Described:
+def described(title: str, document: Any) -> DocumentSchema:
     """The schema of the document with this title (`groupcheck.verdict/2`), from its type."""
     name, _, version = title.removeprefix("groupcheck.").partition("/")
     number = int(version or 1)
@@ -80,7 +80,7 @@ def described(title: str, document: Any) -> Described:
         required = dict.fromkeys(["schema", *shape["required"]])
         shape = {**shape, "properties": named, "required": list(required)}
     head = {"$schema": DIALECT, "$id": f"urn:groupcheck:{name}:{number}", "title": title}
-    return Described(name, number, title, {**head, **shape})
+    return DocumentSchema(name, number, title, {**head, **shape})
 
 
 def schema_of(shape: Any) -> Schema:

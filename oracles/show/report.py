@@ -20,7 +20,7 @@ from groupcheck.oracles.printable import brief
 from groupcheck.traces.phrases import plural
 
 if TYPE_CHECKING:
-    from groupcheck.oracles.explain.answer import Answer, Conformed
+    from groupcheck.oracles.explain.answer import Answer, ConformedPart
     from groupcheck.oracles.explain.explanation import Explanation
     from groupcheck.oracles.explain.subject import Subject
 
@@ -176,7 +176,7 @@ def _symmetry(found: Reduction) -> str:
     )
 
 
-def _conformed(found: Conformed) -> str:
+def _conformed(found: ConformedPart) -> str:
     scopes = "; ".join(
         f"{plural(given['members'], 'member')}, {plural(given['generations'], 'generation')}"
         for given in found.scopes

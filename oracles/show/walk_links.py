@@ -25,7 +25,7 @@ OPTIONS = ("members", "partitions", "generations", "any_faults", "assignor")  # 
 
 
 @frozen
-class Given:
+class WalkStart:
     """What a walk is about, and where it stands, before anything of it is made."""
 
     of: str
@@ -56,7 +56,7 @@ class Given:
         )
 
 
-def given(about: Subject, key: str) -> Given:
+def given(about: Subject, key: str) -> WalkStart:
     """What `address` tells of a walk."""
     fields, bug = arguments(about), about.mutation
     if about.variant is not None:
@@ -67,7 +67,7 @@ def given(about: Subject, key: str) -> Given:
     for name in ("progress", "invariants"):  # no link has them
         fields.pop(name, None)
     name = about.variant.name if about.variant else about.origin or about.spec.name
-    return Given(name, key, mutation, faults, {n: _text(v) for n, v in fields.items()})
+    return WalkStart(name, key, mutation, faults, {n: _text(v) for n, v in fields.items()})
 
 
 def _text(value: Any) -> str:
@@ -90,7 +90,7 @@ def address(about: Subject, key: str) -> str:
     return urlencode([*pairs, ("key", key)], safe="=,+")
 
 
-def parsed(text: str) -> Given:
+def parsed(text: str) -> WalkStart:
     """What an address says; what stands before `#` or `?` in it does not matter. Raises `UserError`
     for a text that is no such address, and for one of another version.
     """
@@ -105,7 +105,7 @@ def parsed(text: str) -> Given:
         what = f"is of version {once.get('v')}" if known else "is no link of the explorer"
         raise UserError(what, where=where, do="a link begins with v=1&of=VARIANT and has a key")
     faults = [value for name, value in pairs if name == "fault"]
-    return Given(
+    return WalkStart(
         once["of"],
         once["key"],
         once.get("mutation"),

@@ -18,8 +18,8 @@ from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.compare import Comparison, compare
 from groupcheck.oracles.simulate.compare import compared as compared_results
 from groupcheck.oracles.simulate.document import document
-from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import sketched
+from groupcheck.oracles.simulate.run_cache import RunCache
 from groupcheck.oracles.simulate.sensitivity import Sensitivity, deciding, sensitivity
 from groupcheck.oracles.simulate.setup import Setup
 from groupcheck.oracles.simulate.uses import compared as compared_files
@@ -75,7 +75,7 @@ def run(
         for name in variants
     ]
     words = sketched(lambda found: sketch(compared_results(setups, found, 0, seed)))
-    kept = Kept.opened(resume)
+    kept = RunCache.opened(resume)
     with reports(words) as report:
         comparison = compare(
             setups,
@@ -107,7 +107,7 @@ def run(
 
 
 def _beside(
-    comparison: Comparison, also_then: bool, workers: int, kept: Kept | None
+    comparison: Comparison, also_then: bool, workers: int, kept: RunCache | None
 ) -> article.Beside | None:
     """The figures of an article, if it tells of these groups; `also_then`: also those on a
     coordinator of that time.
@@ -176,7 +176,7 @@ def _moved(
     comparison: Comparison,
     asked: bool,
     workers: int,
-    kept: Kept | None,
+    kept: RunCache | None,
 ) -> Sensitivity | None:
     """How the ratio of two variants moves: if that is asked with as many runs as they are compared
     with, otherwise where the ratio is small, and in a small group. Raises `UserError` if it is

@@ -14,9 +14,9 @@ from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.quantities import MOST_REPLICATIONS, MOST_SEED
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.intervals import Interval
-from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.oracles.simulate.replications import Progress, Results, replicated
+from groupcheck.oracles.simulate.run_cache import RunCache
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.traces.phrases import plural
 
@@ -104,7 +104,7 @@ def compare(
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
-    kept: Kept | None = None,
+    kept: RunCache | None = None,
 ) -> Comparison:
     """Runs every setup with the seeds `seed` to `seed + replications - 1`. `workers`, `least`,
     `report` and `kept` as `replicated` takes them. Raises `UserError`, and `OutOfTime` as

@@ -16,7 +16,7 @@ import attrs
 from attrs import define, frozen
 
 from groupcheck.oracles.processes.parallel import results
-from groupcheck.oracles.simulate.kept import Kept
+from groupcheck.oracles.simulate.run_cache import RunCache
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.simulation import simulate
 
@@ -68,7 +68,7 @@ def replicated(
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
-    kept: Kept | None = None,
+    kept: RunCache | None = None,
 ) -> Results:
     """Runs every setup with the seeds `seed` to `seed + replications - 1`, counted from its own, in
     up to `workers` processes. `least`: after Ctrl-C, that many replications or more are an answer;

@@ -17,8 +17,8 @@ from groupcheck.oracles.simulate.assumptions import Assumptions, with_settings
 from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.drives import REFRESHES
 from groupcheck.oracles.simulate.intervals import Interval, ratio
-from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.replications import Progress, replicated
+from groupcheck.oracles.simulate.run_cache import RunCache
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.simulation import admitted
 
@@ -49,7 +49,7 @@ DIFFERENT = 0.02  # a ratio that moves by less has not moved
 
 
 @frozen
-class Moved:
+class AssumptionRatios:
     """One assumption, and the ratio with it at some other values."""
 
     assumption: str
@@ -76,12 +76,12 @@ class Sensitivity:
     members: int
     replications: int
     base: Interval | None
-    moved: tuple[Moved, ...]
+    moved: tuple[AssumptionRatios, ...]
     # Assumption -> why it was not asked.
     not_asked: Mapping[str, str]
 
     @property
-    def deciding(self) -> Moved | None:
+    def deciding(self) -> AssumptionRatios | None:
         """The assumption with which the ratio moves most, if it moves at all."""
         if self.base is None:
             return None
@@ -111,7 +111,7 @@ def sensitivity(
     multiples_alone: bool = False,
     workers: int = 1,
     report: Callable[[Progress], None] | None = None,
-    kept: Kept | None = None,
+    kept: RunCache | None = None,
 ) -> Sensitivity:
     """The ratio of the first setup's figure to the second's, and how each assumption moves it.
     `multiples_alone`: those of `OTHERS` are not asked. `workers`, `report` and `kept` as
@@ -131,7 +131,7 @@ def sensitivity(
         mine = [k for k, one in enumerate(varied) if one.name == name]
         first_one = varied[mine[0]]
         moved.append(
-            Moved(
+            AssumptionRatios(
                 name,
                 first_one.value,
                 tuple((varied[k].at, ratios[k]) for k in mine),
@@ -152,7 +152,7 @@ def deciding(
     *,
     workers: int = 1,
     report: Callable[[Progress], None] | None = None,
-    kept: Kept | None = None,
+    kept: RunCache | None = None,
 ) -> Sensitivity:
     """How the ratio moves in one run of a smaller group of the same kind, to name what
     decides it.

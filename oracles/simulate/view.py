@@ -18,7 +18,7 @@ from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.kinds import kinds
 from groupcheck.oracles.simulate.scenarios import SCENARIOS
-from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Moved, Sensitivity
+from groupcheck.oracles.simulate.sensitivity import DIFFERENT, AssumptionRatios, Sensitivity
 from groupcheck.traces.phrases import plural
 
 
@@ -222,7 +222,7 @@ def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
     return Group(Text(words), table, Text(rest), *_others(moved))
 
 
-def _moved_to(one: Moved, at: float, ratio: Interval | None) -> str:
+def _moved_to(one: AssumptionRatios, at: float, ratio: Interval | None) -> str:
     found = "-" if ratio is None else times(ratio.mean)
     return f"{found}*" if at in one.unsettled else found
 

@@ -26,10 +26,10 @@ from groupcheck.oracles.sweep import rows as tables
 from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cases import sweep_suite
 from groupcheck.oracles.sweep.cells import Cell, allowed
-from groupcheck.oracles.sweep.folder import PAGE, SIMULATIONS, TABLE, Done, Folder
+from groupcheck.oracles.sweep.folder import PAGE, SIMULATIONS, TABLE, CellFiles, Folder
 from groupcheck.oracles.sweep.forecast import Families, Forecast
 from groupcheck.oracles.sweep.growing import Sweep, grown
-from groupcheck.oracles.sweep.live import Watched
+from groupcheck.oracles.sweep.live import RunningSweep
 from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.page import page
 from groupcheck.oracles.sweep.reading import read_sweep
@@ -49,9 +49,9 @@ class Progress:
     """A sweep under way."""
 
     folder: Folder
-    watched: Watched
+    watched: RunningSweep
     # by the id of the cell: what became of it, and the forecast that was made before it ran
-    done: dict[str, Done] = Factory(dict)
+    done: dict[str, CellFiles] = Factory(dict)
     forecasts: dict[str, Forecast] = Factory(dict)
 
     def finish(self, cell: Cell | SimulationCell, outcome: Outcome, page: str) -> None:
@@ -92,7 +92,7 @@ def run(
     folder = Folder(out or Path(f"sweep-{datetime.now():%Y%m%d-%H%M%S}"))
     folder.opened(resume)
     done = {cell.id: known for cell in sweep.every if (known := folder.done(cell))}
-    progress = Progress(folder, Watched(len(sweep.every), len(done)), done)
+    progress = Progress(folder, RunningSweep(len(sweep.every), len(done)), done)
     if done:
         say(f"{len(done):,} of {plural(len(sweep.every), 'cell')} done already")
     try:

@@ -25,7 +25,7 @@ CELLS_SHOWN = 8  # cells shown
 
 
 @define
-class Watched:
+class RunningSweep:
     """A sweep under way."""
 
     # all cells, and those that an earlier run had done

@@ -31,7 +31,7 @@ class Matrix:
 
 
 @frozen
-class Simulated:
+class SimulationGrid:
     """A grid of simulations: what each cell is, its verdict, and its measures."""
 
     title: str
@@ -128,7 +128,7 @@ def _label(key: Key) -> str:
     )
 
 
-def simulations(sweep: Sweep, rows: Sequence[Simulation]) -> Iterator[Simulated]:
+def simulations(sweep: Sweep, rows: Sequence[Simulation]) -> Iterator[SimulationGrid]:
     """A table for each grid of simulations."""
     for index, name in enumerate(sweep.simulated_grids):
         chosen = [
@@ -141,7 +141,7 @@ def simulations(sweep: Sweep, rows: Sequence[Simulation]) -> Iterator[Simulated]
         lines = tuple(
             (words, row, tuple(amount(row, m) for m in measures)) for words, row in chosen
         )
-        yield Simulated(name or f"simulations {index + 1}", measures, lines)
+        yield SimulationGrid(name or f"simulations {index + 1}", measures, lines)
 
 
 def _facts(

@@ -12,7 +12,7 @@ What = Literal["opened", "request", "answer", "cut", "hung_up", "refused"]
 
 
 @frozen
-class Noted:
+class LogEntry:
     """An entry of the log."""
 
     # Seconds since the server began.
@@ -38,18 +38,18 @@ class Noted:
 class ExchangeLog:
     """Entries, the oldest first. The oldest are thrown away where there are too many."""
 
-    _noted: deque[tuple[Noted, int]] = Factory(deque)
+    _noted: deque[tuple[LogEntry, int]] = Factory(deque)
     _bytes: int = 0
     # How many entries were thrown away.
     forgotten: int = 0
 
-    def __iter__(self) -> Iterator[Noted]:
+    def __iter__(self) -> Iterator[LogEntry]:
         return (noted for noted, _ in self._noted)
 
     def __len__(self) -> int:
         return len(self._noted)
 
-    def add(self, noted: Noted, size: int, most: int, most_bytes: int) -> None:
+    def add(self, noted: LogEntry, size: int, most: int, most_bytes: int) -> None:
         """Adds an entry about a message of `size` bytes; keeps at most so many of them, and of
         bytes.
         """

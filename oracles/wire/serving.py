@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from attrs import Factory, define, frozen
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles.wire.exchange_log import ExchangeLog, Noted, What
+from groupcheck.oracles.wire.exchange_log import ExchangeLog, LogEntry, What
 from groupcheck.oracles.wire.loop import CHUNK, Loop, Timer, in_background
 from groupcheck.traces.messages.apis import APIS, Api, Request, read_request, response_bytes
 from groupcheck.traces.messages.message_bytes import Malformed
@@ -150,7 +150,7 @@ class Server(Loop):
         nodes: int = 1,
         port: int = 0,
         bounds: Bounds = Bounds(),
-        note: Callable[[Noted], None] | None = None,
+        note: Callable[[LogEntry], None] | None = None,
     ) -> None:
         """`offered`: key of an API -> its oldest and newest version here; whatever else is asked
         cuts the connection, as in Kafka. `port`: of the first node, the others have the next ones;
@@ -419,7 +419,7 @@ class Server(Loop):
         why: str = "",
         size: int = 0,
     ) -> None:
-        noted = Noted(
+        noted = LogEntry(
             at_s=time.monotonic() - self._began,
             what=what,
             node=connection.node,
@@ -442,7 +442,7 @@ __all__ = [
     "Bounds",
     "Connection",
     "Handler",
-    "Noted",
+    "LogEntry",
     "Server",
     "Timer",
     "in_background",

@@ -14,7 +14,7 @@ from groupcheck.oracles.public import __dir__, __getattr__
 if TYPE_CHECKING:
     from groupcheck.model.engine.errors import UserError
     from groupcheck.oracles.assignment.against.contract import assignor_contract
-    from groupcheck.oracles.check.run import CheckResult, Followed, check, follow
+    from groupcheck.oracles.check.run import CheckResult, FollowResult, check, follow
     from groupcheck.oracles.coordinator.served import coordinator
     from groupcheck.oracles.replay.report import replay
 
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CheckResult",
-    "Followed",
+    "FollowResult",
     "UserError",
     "__dir__",
     "__getattr__",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groupcheck.oracles.replay.answers import Answer, Seen
+from groupcheck.oracles.replay.answers import Answer, GroupInLog
 from groupcheck.traces.causes.diagnosis import Diagnosis, Health
 from groupcheck.traces.causes.found_cause import FoundCause
 from groupcheck.traces.causes.group_evidence import GroupEvidence
@@ -67,7 +67,7 @@ def answer(
     causes: Iterable[FoundCause] = (),
     candidates: Iterable[FoundCause] = (),
     hints: Iterable[str] = (),
-    seen: Iterable[Seen] = (),
+    seen: Iterable[GroupInLog] = (),
 ) -> Answer:
     diagnosis = Diagnosis(group, health, tuple(causes), tuple(candidates), (), tuple(hints))
     return Answer(
@@ -82,7 +82,7 @@ def answer(
     )
 
 
-def busy(members: int, events: int, name: str = "member-{k:04}") -> Seen:
+def busy(members: int, events: int, name: str = "member-{k:04}") -> GroupInLog:
     """A group in which so many members together did so many things, one every 100 ms."""
     ids = [name.format(k=k) for k in range(members)]
     end = BEGIN + 100 * events
@@ -120,7 +120,7 @@ def busy(members: int, events: int, name: str = "member-{k:04}") -> Seen:
         begins="",
         requests=Requests(RequestFacts("orders"), Owners("orders"), MemberSpans(stays), events),
     )
-    return Seen(report([group], lines=events), group)
+    return GroupInLog(report([group], lines=events), group)
 
 
 def report(groups: Iterable[GroupReport] = (), lines: int = 1) -> FileReport:

@@ -28,7 +28,7 @@ from groupcheck.invariants.registry import Promises
 from groupcheck.model.engine import ScopeError, Spec, array, evolve, rule, single
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.family import Family
-from groupcheck.model.protocol.mutation import Seeded
+from groupcheck.model.protocol.mutation import MutatedRule
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.check import bugs
 from groupcheck.oracles.command_line import listing
@@ -112,10 +112,10 @@ HASTY = Mutation(
     "consistent",
     "",
     {"members": 3},
-    (Seeded(attrs.evolve(decide_hastily, name="decide"), decide),),
+    (MutatedRule(attrs.evolve(decide_hastily, name="decide"), decide),),
 )
 HARMLESS = Mutation(
-    "harmless", "EXAMPLE-2", "nothing", FAMILY, "consistent", "", {}, (Seeded(decide, decide),)
+    "harmless", "EXAMPLE-2", "nothing", FAMILY, "consistent", "", {}, (MutatedRule(decide, decide),)
 )
 
 

@@ -16,7 +16,13 @@ from groupcheck.model.mutations.tickets import VERSIONS, versions_of
 from groupcheck.model.protocol.mutation import SEEDED
 from groupcheck.oracles.check import bugs
 from groupcheck.oracles.check.gallery import page
-from groupcheck.oracles.check.score import Killed, Score, broken_by, broken_in_the_end, score
+from groupcheck.oracles.check.score import (
+    BrokenPromises,
+    Score,
+    broken_by,
+    broken_in_the_end,
+    score,
+)
 from groupcheck.oracles.command_line import cli
 
 FEW = ("no_sync_deadline", "stale_claims_assigned")
@@ -30,7 +36,7 @@ def test_a_bug_may_break_more_than_the_promise_that_breaks_first() -> None:
 
 
 def test_a_promise_that_no_bug_breaks_is_named() -> None:
-    killed = (Killed(mutation("no_sync_deadline"), ("sync_deadline_runs",), ()),)
+    killed = (BrokenPromises(mutation("no_sync_deadline"), ("sync_deadline_runs",), ()),)
     lazy = Score(killed, ("one_owner", "sync_deadline_runs"), ())
     assert lazy.idle == ("one_owner",)
     assert lazy.headline == ("1 of 1 bugs break a promise; 1 of 2 promises are broken by a bug")

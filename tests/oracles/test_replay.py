@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.document import replay_document, replay_text
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parent.parent / "data" / "replay"
@@ -152,7 +152,7 @@ def test_the_document_is_the_same_in_pieces_and_whole(capsys: pytest.CaptureFixt
         )
 
 
-def many(path: Path) -> Replayed:
+def many(path: Path) -> ReplayReports:
     """A log of 40 groups that are calm."""
     lines = [
         line

@@ -12,13 +12,13 @@ import pytest
 
 from groupcheck.oracles.replay.markdown import markdown
 from groupcheck.oracles.replay.page import page
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 
 FILE = Path(__file__).parents[1] / "data/replay/long_rebalances.toml"
 LONG: dict[str, str] = tomllib.loads(FILE.read_text("utf-8"))
 
 
-def replayed(folder: Path, text: str) -> Replayed:
+def replayed(folder: Path, text: str) -> ReplayReports:
     path = folder / "one.log"
     path.write_text(text, "utf-8")
     return replay([path])

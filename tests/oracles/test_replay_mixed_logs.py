@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.oracles.replay.answers import NAMELESS_TROUBLE
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.formats import BROKER_JAVA, UNKNOWN_FORMAT
 
 EXPIRED = (
@@ -38,7 +38,7 @@ CLIENT = (
 )
 
 
-def replayed(folder: Path, text: str) -> Replayed:
+def replayed(folder: Path, text: str) -> ReplayReports:
     path = folder / "mixed.log"
     path.write_text(text, "utf-8")
     return replay([path])

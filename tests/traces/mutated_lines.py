@@ -32,7 +32,7 @@ from table_shapes import SHAPES
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.clients.client_log import ClientLog
 
 DATA = Path(__file__).parent.parent / "data"
@@ -209,7 +209,7 @@ class Tally:
     answers: Counter[str] = Factory(Counter)
 
 
-def accusations(found: Replayed) -> set[str]:
+def accusations(found: ReplayReports) -> set[str]:
     kinds = {f.cause.kind for a in found.answers for f in a.diagnosis.causes}
     return ({VIOLATED} & {found.verdict}) | ({"impossible_line"} & kinds)
 

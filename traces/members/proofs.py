@@ -27,7 +27,7 @@ from groupcheck.traces.lines.timestamps import show_span
 from groupcheck.traces.members.life import Lapse
 
 MOST_OPEN, MOST_PROOFS = 100, 500
-AT_ONCE_MS = 100
+ONE_REFUSAL_MS = 100
 """Lines about one refusal are not further apart."""
 DOUBTED = {"commit_refused", "commit_failed", "generation_old", "member_unknown", "lost"}
 """Statements that leave open whether, or how, the membership had ended."""
@@ -119,7 +119,7 @@ class Proofs:
             )
             for refused in self._refusals:
                 apart = _between(*sorted((refused, lapse.learnt), key=lambda s: s.line))
-                if apart is not None and apart <= AT_ONCE_MS:
+                if apart is not None and apart <= ONE_REFUSAL_MS:
                     yield Proof("session_over", refused, lapse.begun, text)
 
 

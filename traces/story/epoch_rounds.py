@@ -17,7 +17,7 @@ from groupcheck.traces.story.events import OtherProtocol, RebalanceCause
 from groupcheck.traces.story.handovers import Handovers
 from groupcheck.traces.story.moments import (
     ACKNOWLEDGED,
-    AT_ONCE_MS,
+    ONE_STEP_MS,
     Moment,
     Round,
     elapsed,
@@ -130,7 +130,7 @@ class EpochStory:
         """Forgets that a static member came back, once that was too long ago to be why an epoch
         begins: it begins one at once or not at all.
         """
-        late = (elapsed(self._came_back, moment(event)) or 0) > AT_ONCE_MS
+        late = (elapsed(self._came_back, moment(event)) or 0) > ONE_STEP_MS
         if late and self.why[0] == RebalanceCause.STATIC_REPLACED:
             self.why = _NOT_TOLD
         if event.what == "rejoined":

@@ -18,7 +18,7 @@ from groupcheck.traces.story.events import (
     RebalanceStarted,
 )
 
-AT_ONCE_MS = 50
+ONE_STEP_MS = 50
 """Lines this close together are one step of the coordinator, as far as a log can tell."""
 JITTER_MS, HALF_DAY_MS = 1_000, 43_200_000
 TOGETHER_MS = 3000
@@ -181,7 +181,7 @@ def hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None
     last = round.last
     if isinstance(last, MemberLeft | MemberExpired) and last.member in round.causers:
         last = None
-    if last is not None and (elapsed(moment(last), round.joined_at) or 0) > AT_ONCE_MS:
+    if last is not None and (elapsed(moment(last), round.joined_at) or 0) > ONE_STEP_MS:
         last = None
     round.held_up_by, round.waited_for = _held_up(round, last, burst, awaited)
     round.last = None

@@ -11,9 +11,9 @@ from attrs import evolve
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against import baseline as known_violations
-from groupcheck.oracles.assignment.against.asked import OF_CALLS
 from groupcheck.oracles.assignment.against.finding import Against, Finding, round_shown
 from groupcheck.oracles.assignment.against.offered import Library
+from groupcheck.oracles.assignment.against.promise_questions import OF_CALLS
 from groupcheck.oracles.assignment.against.searches import EXAMPLES, Search, findings
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
 from groupcheck.oracles.assignment.validity import named

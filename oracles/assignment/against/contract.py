@@ -21,9 +21,9 @@ from typing import Any
 
 from groupcheck.model.assignors import Group
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.against.asked import Answers
 from groupcheck.oracles.assignment.against.command import finding_words
 from groupcheck.oracles.assignment.against.libraries import callables
+from groupcheck.oracles.assignment.against.promise_questions import Answers
 from groupcheck.oracles.assignment.against.searches import (
     EXAMPLES,
     Search,

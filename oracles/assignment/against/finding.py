@@ -10,9 +10,9 @@ from attrs import evolve, frozen
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.oracles.assignment import groups
 from groupcheck.oracles.assignment.against import against_types
-from groupcheck.oracles.assignment.against.asked import answer_shown
 from groupcheck.oracles.assignment.against.libraries.programs import question
 from groupcheck.oracles.assignment.against.offered import Library
+from groupcheck.oracles.assignment.against.promise_questions import answer_shown
 from groupcheck.oracles.assignment.shares import lost
 from groupcheck.oracles.assignment.validity import Assigned, named
 from groupcheck.oracles.show.json_schemas import document

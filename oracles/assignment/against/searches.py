@@ -28,18 +28,6 @@ from groupcheck.model.assignors import Group, NoAssignment, Partitions
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment import groups
 from groupcheck.oracles.assignment.against.against_types import KafkaAnswer
-from groupcheck.oracles.assignment.against.asked import (
-    AGAIN,
-    FRESH,
-    PROBED,
-    Answers,
-    Asked,
-    GivenUp,
-    answer_shown,
-    asked_of,
-    judgement,
-    statement,
-)
 from groupcheck.oracles.assignment.against.finding import (
     Against,
     Finding,
@@ -52,6 +40,18 @@ from groupcheck.oracles.assignment.against.offered import (
     Library,
     OfferedAssignor,
     own_traceback,
+)
+from groupcheck.oracles.assignment.against.promise_questions import (
+    AGAIN,
+    FRESH,
+    PROBED,
+    Answers,
+    GivenUp,
+    PromiseQuestion,
+    answer_shown,
+    asked_of,
+    judgement,
+    statement,
 )
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES, variants
 from groupcheck.oracles.assignment.validity import named
@@ -166,7 +166,7 @@ class Searches:
         return {p: ask for p, ask in searches.items() if p not in self.how.skipped}
 
     @cached_property
-    def _asked(self) -> tuple[Asked, ...]:
+    def _asked(self) -> tuple[PromiseQuestion, ...]:
         return tuple(
             asked
             for asked in asked_of(self.answers.offered, beyond=self.how.beyond)
@@ -181,7 +181,7 @@ class Searches:
             return None
         return Answers(OfferedAssignor(like, like, ASSIGNORS[like], lambda *groups: ""))
 
-    def _drawn(self, asked: Asked, kind: str) -> tuple[Group, ...]:
+    def _drawn(self, asked: PromiseQuestion, kind: str) -> tuple[Group, ...]:
         from groupcheck.oracles.assignment.against.groups import drawn
 
         return drawn(kind, asked.count(kind, self.how.examples), self.how.seed)
@@ -204,7 +204,7 @@ class Searches:
                 self.answers.probe(self._drawn(AGAIN, kind)[:PROBED])
         return bool(self.answers.varied)
 
-    def _broken(self, asked: Asked) -> list[Finding]:
+    def _broken(self, asked: PromiseQuestion) -> list[Finding]:
         """How the assignor breaks one promise, in up to `CAUSES` ways."""
         from groupcheck.oracles.assignment.against.reducing import minimal
 
@@ -230,7 +230,7 @@ class Searches:
                     found.append(self._found(asked, group))
         return found or self._unjudged(asked)
 
-    def _found(self, asked: Asked, group: Group) -> Finding:
+    def _found(self, asked: PromiseQuestion, group: Group) -> Finding:
         answer, violations = self.answers.breach(asked, group)
         assert answer is not None
         rounds = violations[0].rounds
@@ -247,7 +247,7 @@ class Searches:
             informs=self._informs(asked, group),
         )
 
-    def _informs(self, asked: Asked, group: Group) -> str:
+    def _informs(self, asked: PromiseQuestion, group: Group) -> str:
         """Why a violation in this group does not fail; empty if it does."""
         how = self.how
         if asked is AGAIN:
@@ -259,12 +259,12 @@ class Searches:
         promise = PROMISES.get(asked.promise)
         return NOT_MADE if asked.beyond and promise and not promise.made_for(group) else ""
 
-    def _kafka_breaks(self, asked: Asked, group: Group) -> bool:
+    def _kafka_breaks(self, asked: PromiseQuestion, group: Group) -> bool:
         """Does Kafka's own assignor break the promise in a variant of the group?"""
         kafkas = self._kafkas
         return kafkas is not None and any(kafkas.broken(asked, one) for one in variants(group))
 
-    def _beside(self, asked: Asked, group: Group) -> KafkaAnswer | None:
+    def _beside(self, asked: PromiseQuestion, group: Group) -> KafkaAnswer | None:
         if self._kafkas is None or asked is AGAIN:
             return None
         kafkas = self._kafkas
@@ -275,7 +275,7 @@ class Searches:
             answer=answer,
         )
 
-    def _unjudged(self, asked: Asked) -> list[Finding]:
+    def _unjudged(self, asked: PromiseQuestion) -> list[Finding]:
         """The finding that a search judged no answer, or that it ended before it had asked for all.
         No finding if it judged one, or need not.
         """
@@ -331,7 +331,7 @@ class Searches:
         most = min(self.how.examples, OF_CLAIMS)
         claim = minimal_claim(lambda claim: problem(claim)[0] is not None, most, self.how.seed)
         if claim is None:
-            return self._unjudged(Asked(promise, FRESH))
+            return self._unjudged(PromiseQuestion(promise, FRESH))
         words, traceback = problem(claim)
         return [self._finding(promise, str(words), code(*claim), traceback=traceback)]
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from groupcheck.model.assignors import Group, NoAssignment, Partitions, uniform
 from groupcheck.oracles.assignment import group_types
 from groupcheck.oracles.assignment.conform import conform_assignors_types
-from groupcheck.oracles.assignment.conform.findings import Asked
+from groupcheck.oracles.assignment.conform.findings import AssignorFindings
 from groupcheck.oracles.assignment.conform.inputs import families, random_groups
 from groupcheck.oracles.assignment.groups import shown, size
 from groupcheck.oracles.assignment.promises import ASSIGNORS, Solve, thrown
@@ -26,7 +26,7 @@ from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.tallied import (
     REPORT_INTERVAL,
     Progress,
-    Tallied,
+    TalliedComparison,
     Tally,
     answered,
     values,
@@ -80,7 +80,7 @@ class AssignorTally(Tally[str, Example]):
     # Inputs over which Kafka's class throws.
     threw: int = 0
     # The promises that the answers of Kafka's class break, if that was asked.
-    asked: Asked | None = None
+    asked: AssignorFindings | None = None
 
     def numbers(self) -> tuple[int, ...]:
         """Also how often Kafka's class throws."""
@@ -122,7 +122,7 @@ class AssignorTally(Tally[str, Example]):
         )
 
 
-class AssignorConformance(Tallied[AssignorTally]):
+class AssignorConformance(TalliedComparison[AssignorTally]):
     """The result of a run."""
 
     schema = "groupcheck.conform-assignors/1"
@@ -153,7 +153,7 @@ class AssignorConformance(Tallied[AssignorTally]):
                 yield from _findings(t.asked)
 
 
-def _findings(asked: Asked) -> Iterator[RenderableType]:
+def _findings(asked: AssignorFindings) -> Iterator[RenderableType]:
     """The promises that Kafka's own answers break."""
     findings = findings_shown(asked)
     broken = ":" if findings else " and never broken"
@@ -164,7 +164,7 @@ def _findings(asked: Asked) -> Iterator[RenderableType]:
         yield from values({"input": found.input, "answer": found.answer}, LONGEST, 4)
 
 
-def findings_shown(asked: Asked) -> list[conform_assignors_types.Finding]:
+def findings_shown(asked: AssignorFindings) -> list[conform_assignors_types.Finding]:
     """An assignor's findings, each with its smallest input and what Kafka's class makes of it."""
     return [
         conform_assignors_types.Finding(
@@ -246,7 +246,7 @@ def compare(
     stopped: list[str] = []
     with until_interrupted(stopped.append):
         for assignor in assignors:
-            tally = AssignorTally(assignor, asked=Asked(assignor) if findings else None)
+            tally = AssignorTally(assignor, asked=AssignorFindings(assignor) if findings else None)
             tallies.append(tally)
             began = time.perf_counter()
             for bound, groups in inputs(assignor):

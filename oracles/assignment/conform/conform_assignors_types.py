@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from attrs import field, frozen
 
 from groupcheck.oracles.assignment.group_types import Group
-from groupcheck.oracles.kafka.tallied import Compared
+from groupcheck.oracles.kafka.tallied import ComparisonFields
 from groupcheck.oracles.show.build_types import Build
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
 
@@ -77,6 +77,6 @@ class ConformAssignorsDocument:
     Kafka's classes, or those of two versions, or of a release and a build.
     """
 
-    compared: Compared = field(metadata=BESIDE)
+    compared: ComparisonFields = field(metadata=BESIDE)
     assignors: Annotated[list[Assignor], "One object for each assignor."]
     build: Build = ABSENT

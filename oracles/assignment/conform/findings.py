@@ -28,7 +28,7 @@ def broken(assignor: str, group: Group, answer: Assigned) -> Iterator[Violation]
 
 
 @frozen
-class Found:
+class BrokenPromise:
     """A promise that was broken under some circumstances."""
 
     # How often.
@@ -42,14 +42,14 @@ class Found:
 
 
 @define
-class Asked:
+class AssignorFindings:
     """The questions to the class of an assignor, and how its answers broke promises."""
 
     assignor: str
     # How many answers were asked for.
     answers: int = 0
     # (promise, circumstances) -> what was found.
-    found: dict[tuple[str, frozenset[str]], Found] = field(factory=dict)
+    found: dict[tuple[str, frozenset[str]], BrokenPromise] = field(factory=dict)
 
     def ask(self, group: Group, answer: Assigned | NoAssignment) -> None:
         """Judges one answer. A class that throws breaks the promise to answer."""
@@ -62,13 +62,16 @@ class Asked:
 
     def _note(self, violation: Violation, group: Group, answer: Assigned | NoAssignment) -> None:
         key = violation.promise, circumstances(group)
-        before, now = self.found.get(key), Found(1, size(group), group, answer, violation.words)
+        before, now = (
+            self.found.get(key),
+            BrokenPromise(1, size(group), group, answer, violation.words),
+        )
         if before is not None:
             smaller = now if now.size < before.size else before
             now = evolve(smaller, answers=before.answers + 1)
         self.found[key] = now
 
-    def least(self) -> list[tuple[str, frozenset[str], Found]]:
+    def least(self) -> list[tuple[str, frozenset[str], BrokenPromise]]:
         """The findings of the least circumstances. What also happens under fewer circumstances is
         no finding of its own.
         """

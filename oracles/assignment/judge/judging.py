@@ -212,7 +212,7 @@ def _of_moves(question: Question, case: Case, names: tuple[str, ...], moves: int
 
 
 @frozen
-class Found:
+class AssignmentFaults:
     """The faults of an assignment, and the promises that it was asked for."""
 
     case: Case
@@ -224,7 +224,7 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def verdict(question: Question, progress: Progress = lambda words: None) -> Found:
+def verdict(question: Question, progress: Progress = lambda words: None) -> AssignmentFaults:
     """The faults of the assignment that is proposed, or that the assignor answers."""
     constrained = bool(question.constraints or question.weights)
     names = question.promises
@@ -244,12 +244,14 @@ def verdict(question: Question, progress: Progress = lambda words: None) -> Foun
     )
     if isinstance(given, NoAssignment):
         thrown = Violation("answers", f"Kafka's class answers nothing: {given}")
-        return Found(case, None, names, (thrown,), names)
+        return AssignmentFaults(case, None, names, (thrown,), names)
     progress("looking for the fewest moves")
     assert case.best
     progress(f"judging {len(names)} promises")
     violations, not_judged, notes = _broken(question, case, names)
-    return Found(case, assigned, names, tuple(violations), tuple(not_judged), tuple(notes))
+    return AssignmentFaults(
+        case, assigned, names, tuple(violations), tuple(not_judged), tuple(notes)
+    )
 
 
 def _sharing(question: Question) -> Group:

@@ -25,7 +25,7 @@ MOST_SWITCHES = 3_000  # with more of them HiGHS neither decides nor ends in tim
 
 
 @frozen
-class Planned:
+class HighsAnswer:
     """The answer of HiGHS. If nothing was found and `none` is false, it did not decide, or the
     program would be too large.
     """
@@ -42,7 +42,7 @@ class Planned:
 
 def plan(
     case: Case, names: tuple[str, ...], constraints: Sequence[Constraint], seconds: float
-) -> Planned:
+) -> HighsAnswer:
     """Asks HiGHS, for that long. Raises `UserError` if scipy is not installed.
 
     A balanced assignment is locally balanced. Where many subscriptions overlap, `locally balanced`
@@ -50,32 +50,32 @@ def plan(
     first.
     """
     if too_many_racks(case, constraints):
-        return Planned()
+        return HighsAnswer()
     program = Program(case, names, constraints)
     if program.size > MOST_COLUMNS:
-        return Planned()
+        return HighsAnswer()
     state_all(program)
     if program.switches > MANY_SWITCHES:
         stricter = tuple("balanced" if name == "locally balanced" else name for name in names)
         if stricter != names:
             found = plan(case, stricter, constraints, seconds).found
             if found is not None:
-                return Planned(found)
+                return HighsAnswer(found)
         if program.switches > MOST_SWITCHES:
-            return Planned()
+            return HighsAnswer()
     return _solved(program, seconds)
 
 
-def _solved(program: Program, seconds: float) -> Planned:
+def _solved(program: Program, seconds: float) -> HighsAnswer:
     sparse, optimize = (
         solver(module, "constraints are solved") for module in ("scipy.sparse", "scipy.optimize")
     )
     if not all(row.total for row in program.rows):
-        return Planned(none=True)
+        return HighsAnswer(none=True)
     if sum(len(row.total) for row in program.rows) > MOST_ENTRIES:
-        return Planned()
+        return HighsAnswer()
     if len(program.value) > MOST_COLUMNS:
-        return Planned()
+        return HighsAnswer()
 
     def least(costs: Sequence[int], more: Sequence[BoundedSum], seconds: float) -> Any:
         rows = [*program.rows, *more]
@@ -109,8 +109,8 @@ def _solved(program: Program, seconds: float) -> Planned:
     return _planned(program, answer, cheapest=cheap.status == 0)
 
 
-def _planned(program: Program, answer: Any, *, cheapest: bool) -> Planned:
+def _planned(program: Program, answer: Any, *, cheapest: bool) -> HighsAnswer:
     if answer.x is None:
-        return Planned(none=answer.status == 2)
+        return HighsAnswer(none=answer.status == 2)
     found = program.assigned([round(value) for value in answer.x])
-    return Planned(found, fewest=answer.status == 0, cheapest=cheapest)
+    return HighsAnswer(found, fewest=answer.status == 0, cheapest=cheapest)

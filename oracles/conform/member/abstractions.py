@@ -13,7 +13,7 @@ from groupcheck.model.protocol.messages import NO_ID, Heartbeat, OffsetCommit
 from groupcheck.oracles.conform.member.member_memory import (
     Does,
     During,
-    Failed,
+    Failure,
     Input,
     Memory,
     Outcome,
@@ -55,7 +55,7 @@ ABSTRACTIONS = (
         "back-off",
         "A poll that notices that a request has failed backs off and sends nothing; the next one"
         " tries again. In the group's model a retry is a request that is not sent yet.",
-        lambda m, given, o: _polls(given) and m.failed != Failed.NOTHING and not m.client.failed,
+        lambda m, given, o: _polls(given) and m.failed != Failure.NOTHING and not m.client.failed,
     ),
     Abstraction(
         "polls after an error",

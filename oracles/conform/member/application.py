@@ -41,11 +41,11 @@ from groupcheck.oracles.conform.member.member_memory import (
     LOST,
     Does,
     During,
-    Failed,
+    Failure,
     Input,
     Memory,
     Outcome,
-    Sent,
+    RequestInFlight,
     callbacks,
     commits_in_callback,
     revokes,
@@ -112,7 +112,7 @@ class ApplicationRows(Rows):
             found = self._installs(evolve(m, known=True), given)
         else:
             first = tuple(r for o in plain for r in o.sent if isinstance(r, OffsetCommit))
-            here = evolve(m, known=True, flight=(*m.flight, *map(Sent, first)))
+            here = evolve(m, known=True, flight=(*m.flight, *map(RequestInFlight, first)))
             told = () if given.during == During.OUTLASTS else first  # lost with the connection
             found = [attrs.evolve(o, sent=(*told, *o.sent)) for o in self._prepares(here, given)]
         return tuple(attrs.evolve(o, rules=self._application_rules(o)) for o in found or plain)
@@ -202,7 +202,7 @@ class ApplicationRows(Rows):
         next poll if it throws.
         """
         c = m.client
-        waited = evolve(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m
+        waited = evolve(m, failed=Failure.NOTHING) if m.failed == Failure.COMMIT else m
         waited = without_commit(waited)
         gave_up = (c.generation, c.id)
         if given.during == During.THROWS or self._throws(m, given):
@@ -267,7 +267,7 @@ class ApplicationRows(Rows):
                     yield from self._left_behind(first.after, first.sent, gave_up)
                     continue
                 leave = LeaveGroup(c.id)
-                here = evolve(first.after, flight=(*first.after.flight, Sent(leave)))
+                here = evolve(first.after, flight=(*first.after.flight, RequestInFlight(leave)))
                 yield from self._left_behind(here, (*first.sent, leave), gave_up)
         else:
             yield from self._left_behind(m, (), gave_up)

@@ -42,11 +42,11 @@ from groupcheck.oracles.conform.member.firing import clean, dirty
 from groupcheck.oracles.conform.member.member_memory import (
     Does,
     During,
-    Failed,
+    Failure,
     Input,
     Memory,
     Outcome,
-    Sent,
+    RequestInFlight,
     callbacks,
     commits_in_callback,
 )
@@ -118,7 +118,7 @@ class CallbackRows(ApplicationRows):
         """
         c = m.client
         waited = without_commit(
-            evolve(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m
+            evolve(m, failed=Failure.NOTHING) if m.failed == Failure.COMMIT else m
         )
         if must_commit_first(dirty(c), self.scope):  # its time is over
             waited = evolve(waited, client=evolve(c, prepare=Prepare.COMMITTED))
@@ -168,7 +168,7 @@ class CallbackRows(ApplicationRows):
     def _joins_behind(self, m: Memory, now: dict[str, Any], was: Client) -> Outcome:
         """JoinGroup is sent behind a commit that was accepted."""
         join = now["link"].request
-        client, flight = clean(now["client"]), (*m.flight, Sent(join))
+        client, flight = clean(now["client"]), (*m.flight, RequestInFlight(join))
         after = evolve(m, client=client, flight=flight, late_id=NO_ID)
         gave_up = (was.generation, was.id)
         return Outcome((COMMITTED, RETURNED), after, (join,), gave_up=gave_up)
@@ -242,7 +242,7 @@ class CallbackRows(ApplicationRows):
         client, join = clean(ended["client"]), ended["link"].request
         if not m.known:
             return Outcome((RETURNED,), evolve(m, client=client))
-        after = evolve(m, client=client, flight=(*m.flight, Sent(join)), late_id=NO_ID)
+        after = evolve(m, client=client, flight=(*m.flight, RequestInFlight(join)), late_id=NO_ID)
         return Outcome((RETURNED,), after, (join,))
 
     def _joins_once_more(self, m: Memory) -> Iterator[Outcome]:

@@ -49,8 +49,8 @@ from groupcheck.model.protocol.messages import (
 from groupcheck.oracles.conform.member.moves import (
     COOPERATIVE,
     EAGER,
+    Observations,
     Probe,
-    Seen,
     Standing,
 )
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
@@ -73,7 +73,7 @@ from groupcheck.oracles.kafka.client_commands import (
     Subscribe,
 )
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 from groupcheck.oracles.kafka.values import partitions
 
 ME, OTHER = "m-0", "other"
@@ -141,7 +141,7 @@ class Memory:
 
 
 @frozen
-class Led:
+class InputResult:
     """The result of an input and the polls after it, and the outcomes of rules on the way."""
 
     memory: Memory
@@ -159,7 +159,7 @@ class ChangingRow:
     inputs: tuple[Input, ...]
     scope: TriggersScope
     before: Memory
-    may: tuple[Led, ...]
+    may: tuple[InputResult, ...]
     # The schedule that leads to the row, and the commands of its input.
     standing: Standing
     commands: tuple[Command, ...]
@@ -185,13 +185,13 @@ Place = tuple[Worlds, ChangingRow]  # what the member may remember, and the row 
 
 
 @frozen
-class Executed:
+class ChangingResult:
     """The result of a row: where the client may be, as far as it shows; if nowhere, what differs
     from the first outcome.
     """
 
     row: ChangingRow
-    led: tuple[Led, ...]
+    led: tuple[InputResult, ...]
     differs: tuple[str, ...]
 
 
@@ -231,7 +231,7 @@ class Changing:
         rules = (r for r in self._see.spec.rules if {"client", "subscription"} <= {*r.slots})
         return {name for r in rules for name in r.names}
 
-    def tour(self, driver: Driver, most: int) -> Iterator[Executed]:
+    def tour(self, driver: Driver, most: int) -> Iterator[ChangingResult]:
         """Every row of up to so many inputs, beyond rows that differ excepted."""
         level = list(self.run([self.start()], driver))
         yield from level
@@ -287,7 +287,7 @@ class Changing:
             for then in {0, min(count + 1, topic.most)} - {count}:
                 yield now & ~topic.whole | topic.mask(then)
 
-    def after(self, m: Memory, given: Input) -> Iterator[Led]:
+    def after(self, m: Memory, given: Input) -> Iterator[InputResult]:
         """The memories and requests that the model allows. A member with a pattern may look at the
         topics in any poll of a round: it asks for fresh metadata once in `retry.backoff.ms`.
         """
@@ -333,7 +333,7 @@ class Changing:
         assert isinstance(given, Synced)
         return Answer(request, id=0, generation=m.client.generation, share=given.share)
 
-    def _polled(self, m: Memory, looks: bool) -> Led:
+    def _polled(self, m: Memory, looks: bool) -> InputResult:
         """The actions of the member in its polls. `looks`: its client has fresh metadata."""
         fired: list[str] = []
         for rule in (members.join_complete, members.send_sync, refresh_metadata, members.send_join):
@@ -342,7 +342,7 @@ class Changing:
                 for name, after in self._fire(rule.name, m):
                     fired.append(name)
                     m = after
-        return Led(m, tuple(fired))
+        return InputResult(m, tuple(fired))
 
     def _fire(
         self, rule: str, m: Memory, answer: Answer | None = None
@@ -390,7 +390,7 @@ class Changing:
         found = (Advance(ms=BACKOFF_MS), POLL, coordinator_found(), POLL, POLL)
         return (Disconnect(node="coordinator"), NETWORK, *found)
 
-    def differs(self, given: tuple[Input, ...], led: Led, look: Look) -> Iterator[str]:
+    def differs(self, given: tuple[Input, ...], led: InputResult, look: Look) -> Iterator[str]:
         """The facts that the client shows and the model does not have."""
         c, scope, request = led.memory.client, self.scope, led.memory.request
         yield from _unequal("state", str(c.state), look.state)
@@ -434,27 +434,29 @@ class Changing:
             for each in shares
         ]
 
-    def run(self, rows: list[ChangingRow], driver: Driver) -> Iterator[Executed]:
+    def run(self, rows: list[ChangingRow], driver: Driver) -> Iterator[ChangingResult]:
         """Executes rows, each on a fresh client."""
         for row, seen in zip(rows, driver.run_all(row.probe for row in rows)):
             found = self.fitting(row, seen)
-            yield Executed(row, found, () if found else self.misfits(row, seen))
+            yield ChangingResult(row, found, () if found else self.misfits(row, seen))
 
-    def fitting(self, row: ChangingRow, seen: Seen | Lost) -> tuple[Led, ...]:
+    def fitting(
+        self, row: ChangingRow, seen: Observations | LostSchedule
+    ) -> tuple[InputResult, ...]:
         """Where the model allows the client to be, as far as it shows."""
-        if isinstance(seen, Lost):
+        if isinstance(seen, LostSchedule):
             return ()
         look = seen.steps[-1][1]
         return tuple(led for led in row.may if not any(self.differs(row.inputs, led, look)))
 
-    def misfits(self, row: ChangingRow, seen: Seen | Lost) -> tuple[str, ...]:
+    def misfits(self, row: ChangingRow, seen: Observations | LostSchedule) -> tuple[str, ...]:
         """The differences from the first outcome."""
-        if isinstance(seen, Lost):
+        if isinstance(seen, LostSchedule):
             return (f"it cannot be carried out: {seen.reason}",)
         return tuple(self.differs(row.inputs, row.may[0], seen.steps[-1][1]))
 
 
-def worlds_of(led: Iterable[Led]) -> Worlds:
+def worlds_of(led: Iterable[InputResult]) -> Worlds:
     """The memories to which outcomes lead, each once."""
     return tuple(dict.fromkeys(one.memory for one in led))
 

@@ -33,7 +33,13 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID, Answer, OffsetCommit
 from groupcheck.oracles.conform.member.exceptions import PASSES, commit_error, refused_at_once
 from groupcheck.oracles.conform.member.firing import Firing, clean, dirty
-from groupcheck.oracles.conform.member.member_memory import CODES, LOST, Failed, Input, Memory
+from groupcheck.oracles.conform.member.member_memory import (
+    CODES,
+    LOST,
+    Failure,
+    Input,
+    Memory,
+)
 from groupcheck.oracles.conform.member.member_memory import Does as Happens
 from groupcheck.oracles.conform.member.moves import (
     BACKOFF_MS,
@@ -41,8 +47,8 @@ from groupcheck.oracles.conform.member.moves import (
     NETWORK,
     NEVER_MS,
     POLL,
+    Observations,
     Probe,
-    Seen,
     Standing,
     move,
     name_of,
@@ -59,7 +65,7 @@ from groupcheck.oracles.kafka.client_commands import (
     Disconnect,
     Position,
 )
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 
 BROKEN = -100  # in place of an error code: the connection breaks under the commit
 ANSWERS = (NONE, *CODES, BROKEN)
@@ -164,9 +170,9 @@ class StyledRows(Firing):
         client = dirty(m.client)
         return members.can_commit(client) and in_poll(client, self.scope)
 
-    def differences(self, row: StyleRow, seen: Seen | Lost) -> list[str]:
+    def differences(self, row: StyleRow, seen: Observations | LostSchedule) -> list[str]:
         """The differences in a row, one line each."""
-        if isinstance(seen, Lost):
+        if isinstance(seen, LostSchedule):
             return [f"it cannot be carried out: {seen.reason}"]
         real, model = attrs.asdict(did(row, seen), recurse=False), self.does(row)
         return [
@@ -204,7 +210,7 @@ def memories(model: Rows) -> Mapping[Memory, Standing]:
 
 def _is_quiet(m: Memory) -> bool:
     """Does the member know its coordinator, with nothing in flight?"""
-    waits = m.flight or m.paused or m.overdue or m.failed != Failed.NOTHING
+    waits = m.flight or m.paused or m.overdue or m.failed != Failure.NOTHING
     installed = m.client.granted == NOTHING and m.late_id == NO_ID
     return m.known and not waits and installed and not m.client.failed
 
@@ -250,7 +256,7 @@ def _answer(code: int) -> tuple[Command, ...]:
     return (first, FOUND) if code in CUT else (first,)
 
 
-def did(row: StyleRow, seen: Seen) -> Does:
+def did(row: StyleRow, seen: Observations) -> Does:
     """The actions of Kafka's member."""
     last = seen.steps[-1][1]
     calls = [call for _, look, _ in seen.steps for call in look.calls]

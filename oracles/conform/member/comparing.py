@@ -22,23 +22,28 @@ from groupcheck.model.protocol.messages import (
 from groupcheck.oracles.conform.member.driver_details import fields, reason, timers
 from groupcheck.oracles.conform.member.exceptions import FENCED, Compared, commit_callbacks, thrown
 from groupcheck.oracles.conform.member.member_memory import (
-    Failed,
+    Failure,
     Input,
     Memory,
     Outcome,
     answered_in_callbacks,
     callbacks,
 )
-from groupcheck.oracles.conform.member.moves import TOPIC, Seen, Standing, name_of
+from groupcheck.oracles.conform.member.moves import TOPIC, Observations, Standing, name_of
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.topics import topic_mask
-from groupcheck.oracles.kafka.client import Call, Look, Sent
+from groupcheck.oracles.kafka.client import Call, Look, OpenRequest
 
 LeftOver = tuple[str, bool]
 
 
 def differences(
-    rows: Rows, before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
+    rows: Rows,
+    before: Memory,
+    given: Input,
+    outcome: Outcome,
+    seen: Observations,
+    standing: Standing,
 ) -> Iterator[str]:
     """The differences, one line each: `state: STABLE, the model UNJOINED`. `standing`: the schedule
     that led to the row.
@@ -58,7 +63,7 @@ def differences(
             yield f"{what}: {real!r}, the model {model!r}"
 
 
-def before_differs(rows: Rows, before: Memory, seen: Seen) -> list[str]:
+def before_differs(rows: Rows, before: Memory, seen: Observations) -> list[str]:
     """The differences between the real memory before the row and the row's memory."""
     return [
         f"before, {what}: {real!r}, the model {model!r}"
@@ -108,14 +113,14 @@ def left_over(look: Look) -> LeftOver:
 def _committing(m: Memory) -> str:
     if m.committing_first:
         return "sent"
-    return "retriable" if m.failed == Failed.COMMIT else "none"
+    return "retriable" if m.failed == Failure.COMMIT else "none"
 
 
 def _sent(
-    before: Memory, given: Input, outcome: Outcome, seen: Seen, scope: Scope
+    before: Memory, given: Input, outcome: Outcome, seen: Observations, scope: Scope
 ) -> Iterator[Compared]:
     known = {s.n for s in seen.before.sent}
-    new: dict[int, Sent] = {}
+    new: dict[int, OpenRequest] = {}
     for _, look, _ in seen.steps:
         new |= {s.n: s for s in look.sent if s.n not in known}
     yield (
@@ -128,7 +133,9 @@ def _sent(
     yield "asks for the committed offsets of", asks, outcome.asks
 
 
-def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Compared]:
+def _application(
+    before: Memory, given: Input, outcome: Outcome, seen: Observations
+) -> Iterator[Compared]:
     calls = [call for _, look, _ in seen.steps for call in look.calls]
     told = [
         (c.call, _mask(c.partitions)) for c in calls if c.call in ("revoked", "lost", "assigned")
@@ -174,7 +181,7 @@ def _comparable(request: Request) -> Request:
     return evolve(request, assigned=NO_GENERATION) if isinstance(request, JoinGroup) else request
 
 
-def _request(sent: Sent, scope: Scope) -> Iterator[Request]:
+def _request(sent: OpenRequest, scope: Scope) -> Iterator[Request]:
     """The request that was sent; twice, if the subscriptions to two assignors are not alike."""
     d = sent.data
     if sent.api != "JoinGroup":
@@ -191,7 +198,7 @@ def _subscription(protocol: Any, scope: Scope) -> tuple[int, int, int]:
     return said["ownedGeneration"], topics, _mask((TOPIC, p) for p in said["owned"].get(TOPIC, ()))
 
 
-def _asked(sent: Sent) -> Request:
+def _asked(sent: OpenRequest) -> Request:
     d = sent.data
     match sent.api:
         case "SyncGroup":
@@ -209,7 +216,7 @@ def _asked(sent: Sent) -> Request:
     raise AssertionError(sent.api)
 
 
-def _asks(sent: Sent) -> int:
+def _asks(sent: OpenRequest) -> int:
     """The partitions whose committed offsets an OffsetFetch asks for, as a bit mask."""
     (group,) = sent.data["groups"]
     return sum(1 << p for topic in group["topics"] for p in topic["partitionIndexes"])

@@ -23,7 +23,7 @@ from groupcheck.oracles.conform.member.commit_styles import StyledRows
 from groupcheck.oracles.conform.member.every_row import AnyRows, every_row
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.keeping_rows import FullOffsetRows, FullOffsetSteps
-from groupcheck.oracles.conform.member.moves import Seen
+from groupcheck.oracles.conform.member.moves import Observations
 from groupcheck.oracles.conform.member.promises import PROMISES, Finding
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.shown import kind_of, row_shown, transcript
@@ -260,9 +260,9 @@ class MemberConformance(RowsComparison):
         )
 
     @property
-    def findings(self) -> list[tuple[Finding, MemberRow, Seen]]:
+    def findings(self) -> list[tuple[Finding, MemberRow, Observations]]:
         """The promises that the real member breaks, each with the first schedule that shows it."""
-        found: dict[Finding, tuple[MemberRow, Seen]] = {}
+        found: dict[Finding, tuple[MemberRow, Observations]] = {}
         for tour in self.tours:
             found = tour.findings | found
         return [(f, *found[f]) for f in sorted(found, key=lambda f: (f.promise, f.kind))]
@@ -314,7 +314,7 @@ def with_faults(scope: Scope) -> conform_types.Scope:
     return scope_shown(scope, tuple(fault for fault, _ in scope.faults))
 
 
-def finding_shown(finding: Finding, row: MemberRow, seen: Seen) -> conform_types.Finding:
+def finding_shown(finding: Finding, row: MemberRow, seen: Observations) -> conform_types.Finding:
     """A promise that the real member breaks, with the shortest schedule that shows it."""
     return conform_types.Finding(
         promise=finding.promise,

@@ -35,7 +35,7 @@ from groupcheck.oracles.conform.member.member_memory import (
     LOST,
     Does,
     During,
-    Failed,
+    Failure,
     Input,
     Memory,
     Outcome,
@@ -45,8 +45,8 @@ from groupcheck.oracles.conform.member.member_memory import (
     thread_runs,
 )
 from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT
-from groupcheck.oracles.conform.member.moves import Seen, Standing
-from groupcheck.oracles.kafka.client import Sent
+from groupcheck.oracles.conform.member.moves import Observations, Standing
+from groupcheck.oracles.kafka.client import OpenRequest
 
 RESETS = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 APIS = {
@@ -66,7 +66,12 @@ VOID = "rebalance failed since the generation/state was modified by heartbeat th
 
 
 def fields(
-    before: Memory, given: Input, outcome: Outcome, new: list[Sent], seen: Seen, scope: Scope
+    before: Memory,
+    given: Input,
+    outcome: Outcome,
+    new: list[OpenRequest],
+    seen: Observations,
+    scope: Scope,
 ) -> Iterator[Compared]:
     """The fields of the requests other than ids, generations, claims and offsets."""
     assignors = moves.setup_of(scope).assignors
@@ -115,7 +120,7 @@ def fields(
 
 
 def reason(
-    before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
+    before: Memory, given: Input, outcome: Outcome, seen: Observations, standing: Standing
 ) -> Iterator[Compared]:
     """Why the member will join again."""
     real = seen.steps[-1][1].reason
@@ -159,7 +164,7 @@ def _reason(m: Memory, given: Input, outcome: Outcome, was: str, standing: Stand
 
 def _noticed(m: Memory, was: str, standing: Standing) -> str | None:
     """A poll that notices that JoinGroup or SyncGroup has failed says so."""
-    if m.failed == Failed.JOIN:
+    if m.failed == Failure.JOIN:
         return f"rebalance failed due to {failure(standing)}"
     unfinished = m.client.state in (Member.PREPARING, Member.COMPLETING, Member.UNJOINED)
     return None if unfinished else was
@@ -168,7 +173,9 @@ def _noticed(m: Memory, was: str, standing: Standing) -> str | None:
 # -- timers
 
 
-def timers(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Compared]:
+def timers(
+    before: Memory, given: Input, outcome: Outcome, seen: Observations
+) -> Iterator[Compared]:
     """Milliseconds until each timer is over."""
     if outcome.after is None:
         return

@@ -6,10 +6,16 @@ from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import Answer, JoinGroup, OffsetCommit, SyncGroup
-from groupcheck.oracles.conform.member.member_memory import BACKS_OFF, LOST, Failed, Memory, Sent
+from groupcheck.oracles.conform.member.member_memory import (
+    BACKS_OFF,
+    LOST,
+    Failure,
+    Memory,
+    RequestInFlight,
+)
 
 
-def answered(m: Memory, sent: Sent, now: Client) -> Client:
+def answered(m: Memory, sent: RequestInFlight, now: Client) -> Client:
     """The member after an answer. A commit of the application's that may be tried again is not the
     one before JoinGroup, which has a result of its own. The group's member has no other one then.
     """
@@ -19,7 +25,7 @@ def answered(m: Memory, sent: Sent, now: Client) -> Client:
     return now
 
 
-def failed(m: Memory, sent: Sent, answer: Answer, now: Client) -> Failed:
+def failed(m: Memory, sent: RequestInFlight, answer: Answer, now: Client) -> Failure:
     """The failure that the next poll notices: a request that has failed, for now or for good."""
     request, code = sent.request, answer.code
     if isinstance(request, JoinGroup | SyncGroup):
@@ -27,5 +33,5 @@ def failed(m: Memory, sent: Sent, answer: Answer, now: Client) -> Failed:
             isinstance(request, JoinGroup) and code == NONE and m.client.state != Member.PREPARING
         )
         backs_off = LOST if isinstance(request, SyncGroup) else BACKS_OFF
-        return Failed.JOIN if code in backs_off or late or now.failed else m.failed
-    return Failed.COMMIT if sent.awaited and code in BACKS_OFF else m.failed
+        return Failure.JOIN if code in backs_off or late or now.failed else m.failed
+    return Failure.COMMIT if sent.awaited and code in BACKS_OFF else m.failed

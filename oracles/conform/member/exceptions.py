@@ -24,12 +24,12 @@ from groupcheck.oracles.conform.member.member_memory import (
     LOST,
     Does,
     During,
-    Failed,
+    Failure,
     Input,
     Memory,
     Outcome,
 )
-from groupcheck.oracles.conform.member.moves import Seen, Standing
+from groupcheck.oracles.conform.member.moves import Observations, Standing
 from groupcheck.oracles.kafka.client_commands import Answer, Disconnect
 
 # The unit of a comparison: a name, what the real member shows, and what the model says.
@@ -93,7 +93,7 @@ def failure(standing: Standing) -> str:
 
 
 def thrown(
-    before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
+    before: Memory, given: Input, outcome: Outcome, seen: Observations, standing: Standing
 ) -> Iterator[Compared]:
     """The exceptions that the application's calls throw in a row: their classes and codes."""
     real = [(t.type, t.error) for _, _, t in seen.steps if t is not None]
@@ -111,7 +111,7 @@ def _thrown(
         yield "NoOffsetForPartitionException", UNEXPECTED_CODE
     elif outcome.thrown != NONE:
         # Only 82 is thrown for a heartbeat or a commit.
-        joins = before.failed == Failed.JOIN and not before.fenced
+        joins = before.failed == Failure.JOIN and not before.fenced
         type = failure(standing) if joins else FENCED
         yield type, UNEXPECTED_CODE if type == UNEXPECTED else outcome.thrown
 
@@ -130,7 +130,7 @@ def _refusal(m: Memory, code: int) -> tuple[str, int]:
 
 
 def commit_callbacks(
-    before: Memory, given: Input, outcome: Outcome, seen: Seen
+    before: Memory, given: Input, outcome: Outcome, seen: Observations
 ) -> Iterator[Compared]:
     """The results that the callbacks of commits are told: those that run in this row, and those
     that wait for the next poll.

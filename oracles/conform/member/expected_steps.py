@@ -20,7 +20,13 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.member_memory import Does, Failed, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.member_memory import (
+    Does,
+    Failure,
+    Input,
+    Memory,
+    Outcome,
+)
 from groupcheck.oracles.conform.member.model_rules import (
     CLOSE,
     LOSE_REQUEST,
@@ -58,7 +64,7 @@ class Standing:
 
 
 @frozen
-class Expected:
+class Expectation:
     """An outcome that a rule must have."""
 
     # Rule and outcome, as the spec names it.
@@ -78,7 +84,7 @@ class Expected:
 
 
 @frozen
-class Fired:
+class Firing:
     """An outcome of a rule."""
 
     name: str
@@ -95,9 +101,9 @@ class ExpectedSteps:
     rows: Rows
     _offered: dict[Memory, frozenset[Input]] = field(factory=dict)
 
-    def of(self, rule: str, at: Standing) -> list[Expected]:
+    def of(self, rule: str, at: Standing) -> list[Expectation]:
         """The outcomes that the rule must have; none if it must not fire."""
-        found: dict[str, Callable[[Standing, Memory], Iterator[Expected]]] = {
+        found: dict[str, Callable[[Standing, Memory], Iterator[Expectation]]] = {
             SEND_JOIN: self._send_join,
             SEND_SYNC: self._send_sync,
             SEND_COMMIT: self._send_commit,
@@ -182,16 +188,16 @@ class ExpectedSteps:
         told = self.row(polled.after, Input())
         return told.after if told else None
 
-    def _send_join(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _send_join(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         if joins := self._joins(at, m):
             request, after = joins
             first = isinstance(request, OffsetCommit)
             name = f"{SEND_JOIN}:committed_first" if first else f"{SEND_JOIN}:sent"
-            yield Expected(name, Link(request=request), after, Input(Does.POLL))
+            yield Expectation(name, Link(request=request), after, Input(Does.POLL))
 
-    def _send_sync(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _send_sync(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         if sent := self._sent(m, Input(Does.SEND), SyncGroup):
-            yield Expected(SEND_SYNC, _behind(at.link, sent[0]), sent[1], Input(Does.SEND))
+            yield Expectation(SEND_SYNC, _behind(at.link, sent[0]), sent[1], Input(Does.SEND))
 
     def _commits(self, at: Standing, m: Memory) -> tuple[Request, Memory] | None:
         """The commit that the application sends, if there is something new to commit. While the
@@ -202,11 +208,11 @@ class ExpectedSteps:
             return None
         return self._sent(m, Input(Does.COMMIT), OffsetCommit)
 
-    def _send_commit(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _send_commit(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         if sent := self._commits(at, m):
-            yield Expected(SEND_COMMIT, Link(request=sent[0]), sent[1], Input(Does.COMMIT))
+            yield Expectation(SEND_COMMIT, Link(request=sent[0]), sent[1], Input(Does.COMMIT))
 
-    def _send_heartbeat(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _send_heartbeat(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         """Left out are heartbeats while something else is under way, before SyncGroup is sent, and
         once the member was told to join again. (`heartbeats that change nothing`)
         """
@@ -214,7 +220,7 @@ class ExpectedSteps:
         if not at.link.idle or told or m.client.prepare == Prepare.SYNC:
             return
         if sent := self._sent(m, Input(Does.BEAT), Heartbeat):
-            yield Expected(SEND_HEARTBEAT, Link(request=sent[0]), sent[1], Input(Does.BEAT))
+            yield Expectation(SEND_HEARTBEAT, Link(request=sent[0]), sent[1], Input(Does.BEAT))
 
     def _sent(self, m: Memory, given: Input, kind: type[Request]) -> tuple[Request, Memory] | None:
         """The request of this kind that the row sends last, and the member afterwards."""
@@ -223,10 +229,10 @@ class ExpectedSteps:
             return None
         return (done.sent[-1], done.after) if isinstance(done.sent[-1], kind) else None
 
-    def _process(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _process(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         done = self.row(m, Input(Does.PROCESS))
         if done is not None:
-            yield Expected(PROCESS_RECORD, at.link, done.after, Input(Does.PROCESS))
+            yield Expectation(PROCESS_RECORD, at.link, done.after, Input(Does.PROCESS))
 
     # -- connections that break, and processes that end
 
@@ -234,30 +240,30 @@ class ExpectedSteps:
         done = self.row(m, Input(Does.BREAK))
         return self.settled(done.after) if done else None
 
-    def _request_timeout(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _request_timeout(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         if at.link.parked and at.link.orphaned:
-            yield Expected(REQUEST_TIMEOUT, NEW, self._broken(m), Input(Does.BREAK))
+            yield Expectation(REQUEST_TIMEOUT, NEW, self._broken(m), Input(Does.BREAK))
 
-    def _disconnect(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _disconnect(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         if at.link.parked:
             after = self._broken(m)
-            yield Expected("disconnect", NEW, after, Input(Does.BREAK), None, ("disconnect",))
+            yield Expectation("disconnect", NEW, after, Input(Does.BREAK), None, ("disconnect",))
 
-    def _crash(self, at: Standing) -> Iterator[Expected]:
+    def _crash(self, at: Standing) -> Iterator[Expectation]:
         if at.client != Client():
-            yield Expected("crash", NEW, None, Input(Does.CLOSE), Client(), ("crash",))
+            yield Expectation("crash", NEW, None, Input(Does.CLOSE), Client(), ("crash",))
 
-    def _after_the_end(self, rule: str, at: Standing) -> Iterator[Expected]:
+    def _after_the_end(self, rule: str, at: Standing) -> Iterator[Expectation]:
         """A process that has closed and whose requests are under way does nothing more."""
         given, link = Input(Does.CLOSE), at.link
         if rule == REQUEST_TIMEOUT and link.parked and link.orphaned:
-            yield Expected(rule, NEW, None, given, at.client)
+            yield Expectation(rule, NEW, None, given, at.client)
         if rule == "disconnect" and link.parked:
-            yield Expected(rule, NEW, None, given, at.client, (rule,))
+            yield Expectation(rule, NEW, None, given, at.client, (rule,))
         if rule == "lose_response" and link.queue and link.parked is None:
-            yield Expected(rule, NEW, None, given, at.client, (rule,))
+            yield Expectation(rule, NEW, None, given, at.client, (rule,))
 
-    def _close(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _close(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         """Left out are a member that sends nothing because it has no id, which is a crash, and one
         that has something else to send first.
         """
@@ -267,48 +273,48 @@ class ExpectedSteps:
             return
         leave = self._leave(m)
         if self.rows.scope.static_count:
-            yield Expected(f"{CLOSE}:silent", NEW, None, given, Client(), (CLOSE,))
+            yield Expectation(f"{CLOSE}:silent", NEW, None, given, Client(), (CLOSE,))
             return
         if leave is None:
-            yield Expected(f"{CLOSE}:unheard", NEW, None, given, Client(), (CLOSE,))
+            yield Expectation(f"{CLOSE}:unheard", NEW, None, given, Client(), (CLOSE,))
             return
         lost = (CLOSE, LOSE_REQUEST) if link.idle else (CLOSE,)
-        yield Expected(f"{CLOSE}:unheard", NEW, None, given, Client(), lost)
+        yield Expectation(f"{CLOSE}:unheard", NEW, None, given, Client(), lost)
         if link.idle:
             heard = Link(request=leave, live=False)
-            yield Expected(f"{CLOSE}:heard", heard, None, given, Client(), (CLOSE,))
+            yield Expectation(f"{CLOSE}:heard", heard, None, given, Client(), (CLOSE,))
         else:
             waits = _behind(link, leave)
             closing = Client(closing=True)
-            yield Expected(f"{CLOSE}:behind", waits, None, given, closing, (CLOSE,))
+            yield Expectation(f"{CLOSE}:behind", waits, None, given, closing, (CLOSE,))
 
     def _leave(self, m: Memory) -> Request | None:
         """The LeaveGroup of a member that closes."""
         done = self.row(m, Input(Does.CLOSE))
         return next((r for r in done.sent if isinstance(r, LeaveGroup)), None) if done else None
 
-    def _poll_timeout(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _poll_timeout(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         given = Input(Does.NO_POLL)
         silent = self.row(m, given) if self.rows.scope.static_count else None
         if silent and f"{POLL_TIMEOUT}:silent" in silent.rules and m.client.prepare != Prepare.SYNC:
             name, spends = f"{POLL_TIMEOUT}:silent", (POLL_TIMEOUT,)
-            yield Expected(name, at.link, silent.after, given, None, spends)
+            yield Expectation(name, at.link, silent.after, given, None, spends)
             return
         sent = self._sent(m, given, LeaveGroup)
         if sent and m.client.prepare != Prepare.SYNC:
             link = _behind(at.link, sent[0])
-            yield Expected(f"{POLL_TIMEOUT}:heard", link, sent[1], given, None, (POLL_TIMEOUT,))
+            yield Expectation(f"{POLL_TIMEOUT}:heard", link, sent[1], given, None, (POLL_TIMEOUT,))
         given = Input(Does.BREAK_LEAVING)
         if sent := self._sent(m, given, LeaveGroup):
             after, both = self.settled(sent[1]), (POLL_TIMEOUT, LOSE_REQUEST)
-            yield Expected(f"{POLL_TIMEOUT}:unheard", NEW, after, given, None, both)
+            yield Expectation(f"{POLL_TIMEOUT}:unheard", NEW, after, given, None, both)
 
-    def _lose_sync(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _lose_sync(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         given = Input(Does.BREAK_POLL)
         lost = self.row(m, given)
         if at.link.parked is None and lost and isinstance(lost.sent[0], SyncGroup):
             after = self.settled(lost.after)
-            yield Expected(f"{LOSE_REQUEST}:sync", NEW, after, given, None, (LOSE_REQUEST,))
+            yield Expectation(f"{LOSE_REQUEST}:sync", NEW, after, given, None, (LOSE_REQUEST,))
 
     def _lost(self, at: Standing, m: Memory) -> Iterator[tuple[Request, Memory | None, Input]]:
         """The requests that the member may send next, and the member whose connection breaks under
@@ -332,29 +338,29 @@ class ExpectedSteps:
             if lost := self.row(m, given):
                 yield commits[0], self.settled(lost.after), given
 
-    def _lose_response(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _lose_response(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         spends = ("lose_response",)
         if not at.link.idle:
             if at.link.parked is None:
                 after = self._broken(m)
-                yield Expected("lose_response", NEW, after, Input(Does.BREAK), None, spends)
+                yield Expectation("lose_response", NEW, after, Input(Does.BREAK), None, spends)
             return
         for request, after, given in self._lost(at, m):
             link = Link(request=request, live=False)
-            yield Expected("lose_response", link, after, given, None, spends)
+            yield Expectation("lose_response", link, after, given, None, spends)
 
-    def _delay_request(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _delay_request(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         if not at.link.idle:
             return
         spends: tuple[str, ...] = ("delay_request",)
         for request, after, given in self._lost(at, m):
-            yield Expected("delay_request", Link(late=request), after, given, None, spends)
+            yield Expectation("delay_request", Link(late=request), after, given, None, spends)
         leave = self._leave(m)
         if leave and m.client.prepare != Prepare.SYNC:
             spends, given = ("delay_request", CLOSE), Input(Does.CLOSE)
-            yield Expected("delay_request", Link(late=leave), None, given, Client(), spends)
+            yield Expectation("delay_request", Link(late=leave), None, given, Client(), spends)
 
-    def _late_commit(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _late_commit(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         """Kafka's member commits first and joins then. Here it joins first, with the same two
         requests.
         """
@@ -370,12 +376,12 @@ class ExpectedSteps:
             request, after = joins
         link = Link(request=request, queue=(commits[0],))
         spends = ("late_commit",)
-        yield Expected("late_commit", link, after, Input(Does.POLL), None, spends, goes_on=False)
+        yield Expectation("late_commit", link, after, Input(Does.POLL), None, spends, goes_on=False)
 
 
 def _notices(m: Memory) -> bool:
     """Has the next poll something to notice before it does anything?"""
-    return not m.client.failed and (not m.known or m.failed != Failed.NOTHING)
+    return not m.client.failed and (not m.known or m.failed != Failure.NOTHING)
 
 
 def _behind(link: Link, request: Request) -> Link:

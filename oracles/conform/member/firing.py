@@ -12,7 +12,7 @@ from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer
-from groupcheck.oracles.conform.member.member_memory import Memory, Outcome, Sent
+from groupcheck.oracles.conform.member.member_memory import Memory, Outcome, RequestInFlight
 
 
 class Firing:
@@ -42,7 +42,7 @@ class Firing:
 
     def _sends(self, rules: tuple[str, ...], m: Memory, now: Mapping[str, Any]) -> Outcome:
         request = now["link"].request
-        flight = (*m.flight, Sent(request))
+        flight = (*m.flight, RequestInFlight(request))
         return Outcome(rules, evolve(m, client=clean(now["client"]), flight=flight), (request,))
 
     def _fire(

@@ -35,9 +35,9 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.oracles.conform.member.expected_steps import (
-    Expected,
+    Expectation,
     ExpectedSteps,
-    Fired,
+    Firing,
     Standing,
 )
 from groupcheck.oracles.conform.member.member_memory import LOST, Does, Input, Memory
@@ -166,13 +166,13 @@ class GroupSteps:
         for left in wanted:
             yield self._misfit(f"{left.name} never fires, with {left.link}", left.given)
 
-    def _fits(self, at: Standing, wanted: Expected, done: Fired) -> bool:
+    def _fits(self, at: Standing, wanted: Expectation, done: Firing) -> bool:
         spent = reduce(Budget.spend, wanted.spends, self.rows.scope.budget)
         said = (wanted.name, wanted.link, spent)
         client = wanted.client is None or wanted.client == done.client
         return said == (done.name, done.link, done.budget) and client
 
-    def _counts(self, at: Standing, done: Fired) -> bool:
+    def _counts(self, at: Standing, done: Firing) -> bool:
         """Is what was processed by any member the most that one of them has processed?"""
         if done.name != PROCESS_RECORD:
             return True
@@ -185,7 +185,9 @@ class GroupSteps:
                 return False
         return True
 
-    def _after(self, at: Standing, done: Fired, wanted: Expected) -> Iterator[Standing | Misfit]:
+    def _after(
+        self, at: Standing, done: Firing, wanted: Expectation
+    ) -> Iterator[Standing | Misfit]:
         if not wanted.goes_on:
             assert wanted.memory is not None
             yield from self._same(done.client, wanted.memory, wanted.given)
@@ -276,7 +278,7 @@ class GroupSteps:
                     # Kafka's member asks behind its SyncGroup, which the group's may send later.
                     joins = row.after.client.prepare if row.sent else done.client.prepare
                     asked = attrs.evolve(done, client=evolve(done.client, prepare=joins))
-                    found = Expected(FETCH_OFFSET, at.link, row.after, given)
+                    found = Expectation(FETCH_OFFSET, at.link, row.after, given)
                     found = attrs.evolve(found, goes_on=not row.sent)
                     yield from self._after(at, asked, found)
 
@@ -351,7 +353,7 @@ class GroupSteps:
             after = self._counterparts.settled(row.after)
             yield from self._rest(done.client, done.link, now, after, given)
 
-    def _at_once(self, done: Fired, link: Link, given: Input) -> Iterator[Misfit]:
+    def _at_once(self, done: Firing, link: Link, given: Input) -> Iterator[Misfit]:
         """Compares the one step of a coarser scope with the answer and onJoinComplete."""
         left = Standing(done.client, NEW, -1, None)
         then = [d.client for d in self._fire(members.join_complete.name, left)]
@@ -363,7 +365,7 @@ class GroupSteps:
             yield self._misfit(f"the answer and onJoinComplete lead to {fired}", given)
 
     def _unheard(
-        self, client: Client, link: Link, fired: list[Fired]
+        self, client: Client, link: Link, fired: list[Firing]
     ) -> Iterator[Standing | Misfit]:
         """An answer to a member that has closed: it goes on closing."""
         given, read = Input(Does.CLOSE), evolve(link, answer=None)
@@ -423,7 +425,7 @@ class GroupSteps:
 
     # -- the rules
 
-    def _polls(self, rule: str, at: Standing) -> list[Fired]:
+    def _polls(self, rule: str, at: Standing) -> list[Firing]:
         """The outcomes of a rule in a poll: with what the same poll does before and after it."""
         return list(self._fire(rule, at))
 
@@ -432,7 +434,7 @@ class GroupSteps:
         first: Offsets = self.rows.others["offsets"]
         return evolve(first, watched=watched, committed=committed)
 
-    def _fire(self, rule: str, at: Standing, offset: int = 0, watched: int = 0) -> Iterator[Fired]:
+    def _fire(self, rule: str, at: Standing, offset: int = 0, watched: int = 0) -> Iterator[Firing]:
         """The outcomes of a rule of the spec. It must not touch a request that is late, and a fault
         must be granted.
         """
@@ -447,7 +449,7 @@ class GroupSteps:
         if "link" in mine.slots:
             yield from self._touches(mine, at, whole)
 
-    def _touches(self, rule: Any, at: Standing, whole: list[Fired]) -> Iterator[Fired]:
+    def _touches(self, rule: Any, at: Standing, whole: list[Firing]) -> Iterator[Firing]:
         """The outcomes in which a late request is not what it was before. One request is late at a
         time.
         """
@@ -456,9 +458,9 @@ class GroupSteps:
         delays = rule.name == faults.delay_request.name
         kept = [] if delays else [attrs.evolve(d, link=evolve(d.link, late=LATE)) for d in whole]
         if late != kept:
-            yield from late or [Fired("?", at.client, at.link, self._offsets(), Budget())]
+            yield from late or [Firing("?", at.client, at.link, self._offsets(), Budget())]
 
-    def _granted(self, rule: Any, at: Standing, done: Fired) -> bool:
+    def _granted(self, rule: Any, at: Standing, done: Firing) -> bool:
         """Does the outcome need each of the faults that it spends, and no other?"""
 
         def happens(left: Mapping[str, int]) -> bool:
@@ -475,7 +477,7 @@ class GroupSteps:
 
     def _call(
         self, rule: Any, client: Client, link: Link, offsets: Offsets, budget: Budget
-    ) -> list[Fired]:
+    ) -> list[Firing]:
         others = self.rows.others
         slots = {"client": client, "link": link, "offsets": offsets, "budget": budget}
         found = []
@@ -483,11 +485,11 @@ class GroupSteps:
             self._see.instance(rule.name, 0), tuple({**others, **slots}[s] for s in rule.slots)
         ):
             now = dict(zip(rule.slots, values))
-            found.append(Fired(name, **{s: now.get(s, was) for s, was in slots.items()}))
+            found.append(Firing(name, **{s: now.get(s, was) for s, was in slots.items()}))
         return found
 
 
-def _shown(done: Fired) -> str:
+def _shown(done: Firing) -> str:
     sends = [r for r in (done.link.request, *done.link.queue, done.link.late) if r is not None]
     return f"{done.name} {sends}"
 

@@ -81,7 +81,7 @@ class Input:
     end: int = -1
 
 
-class Failed(StrEnum):
+class Failure(StrEnum):
     """A request that has failed, of which the next poll takes notice."""
 
     NOTHING = "nothing"
@@ -90,7 +90,7 @@ class Failed(StrEnum):
 
 
 @frozen
-class Sent:
+class RequestInFlight:
     """A request in flight."""
 
     request: Request
@@ -106,12 +106,12 @@ class Memory:
     # member commits every position that it has, whether it was committed before or not.
     client: Client = field(default=Client())
     # Requests in flight over its connection to the coordinator, in order.
-    flight: tuple[Sent, ...] = ()
+    flight: tuple[RequestInFlight, ...] = ()
     # Does it know its coordinator?
     known: bool = False
     # What has failed and will be sent again: the next poll backs off. If `client.failed` is set,
     # what has failed for good: the next poll throws.
-    failed: Failed = Failed.NOTHING
+    failed: Failure = Failure.NOTHING
     # The commit before JoinGroup was sent: until it gives up its partitions, the application gets
     # no more of their records. (The model says so only while the member waits for that commit.)
     paused: bool = False

@@ -57,7 +57,7 @@ from groupcheck.oracles.kafka.client_commands import (
     encoded,
 )
 from groupcheck.oracles.kafka.reading import read
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 
 TOPIC, INSTANCE = "t", "i0"
 EAGER, COOPERATIVE = "range", "cooperative-sticky"
@@ -259,7 +259,7 @@ class Standing:
 
 
 @frozen
-class Seen:
+class Observations:
     """The observations of one row: the look before it, and each of its commands with the look after
     it and what it threw.
     """
@@ -302,18 +302,18 @@ class Probe:
         """The same, a line for each command."""
         return [f'{{"toMember":{text}}}\n'.encode() for text in self._texts()]
 
-    def outcome(self, replies: list[dict[str, Any]]) -> Seen | Lost:
+    def outcome(self, replies: list[dict[str, Any]]) -> Observations | LostSchedule:
         """The result of the probe, by the replies to its commands; the first one is the setup's."""
         every = (self.setup, *self.commands)
         for number, (command, reply) in enumerate(zip(every, replies)):
             for why in ("failed", "refused"):
                 if why in reply:
-                    return Lost(self, reply[why], command, number)
+                    return LostSchedule(self, reply[why], command, number)
         if len(replies) < len(every):
-            return Lost(self, "the driver answered fewer commands", every[len(replies)])
+            return LostSchedule(self, "the driver answered fewer commands", every[len(replies)])
         k = len(self.row)
         steps = tuple(
             (c, read(r, Look), read(r["thrown"], Thrown) if "thrown" in r else None)
             for c, r in zip(self.row, replies[-k:])
         )
-        return Seen(read(replies[-k - 1], Look), steps)
+        return Observations(read(replies[-k - 1], Look), steps)

@@ -10,8 +10,8 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic.client import NOTHING
 from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory
-from groupcheck.oracles.conform.member.moves import COOPERATIVE, Seen
-from groupcheck.oracles.kafka.client import Look, Sent
+from groupcheck.oracles.conform.member.moves import COOPERATIVE, Observations
+from groupcheck.oracles.kafka.client import Look, OpenRequest
 from groupcheck.oracles.kafka.values import Partitions, partitions
 
 PROMISES = {
@@ -45,7 +45,7 @@ class Finding:
     kind: str
 
 
-def broken(before: Memory, given: Input, seen: Seen) -> Iterator[Finding]:
+def broken(before: Memory, given: Input, seen: Observations) -> Iterator[Finding]:
     """The promises that are broken in a row."""
     known = {s.n for s in seen.before.sent}
     last = seen.before
@@ -74,7 +74,7 @@ def broken(before: Memory, given: Input, seen: Seen) -> Iterator[Finding]:
         yield Finding("told_once", "it has thrown")
 
 
-def _sent(before: Look, look: Look, new: list[Sent]) -> Iterator[Finding]:
+def _sent(before: Look, look: Look, new: list[OpenRequest]) -> Iterator[Finding]:
     for s in new:
         if s.api == "JoinGroup":
             if _eager(s) and look.owned:
@@ -90,7 +90,7 @@ def _sent(before: Look, look: Look, new: list[Sent]) -> Iterator[Finding]:
                         yield Finding("commits_processed", look.state)
 
 
-def _assigned(given: Input, seen: Seen) -> Iterator[Finding]:
+def _assigned(given: Input, seen: Observations) -> Iterator[Finding]:
     """onPartitionsRevoked runs before onPartitionsAssigned. In both callbacks the application does
     the same, so what takes a member out of its generation has done so in the first one.
     """
@@ -101,16 +101,16 @@ def _assigned(given: Input, seen: Seen) -> Iterator[Finding]:
         yield Finding("assigned_in_its_generation", f"in onPartitionsRevoked {given.during}")
 
 
-def _eager(join: Sent) -> bool:
+def _eager(join: OpenRequest) -> bool:
     return all(p["name"] != COOPERATIVE for p in join.data["protocols"])
 
 
-def _claims(join: Sent) -> Partitions:
+def _claims(join: OpenRequest) -> Partitions:
     (protocol,) = join.data["protocols"]
     return partitions(protocol["metadata"]["owned"])
 
 
-def _left(given: Input, seen: Seen) -> Iterator[Finding]:
+def _left(given: Input, seen: Observations) -> Iterator[Finding]:
     before = seen.before
     leaves = any(s.api == "LeaveGroup" for _, look, _ in seen.steps for s in look.sent)
     # A callback in which the member loses its coordinator, its id or its generation.

@@ -45,11 +45,11 @@ from groupcheck.oracles.conform.member.member_memory import (
     CODES,
     LOST,
     Does,
-    Failed,
+    Failure,
     Input,
     Memory,
     Outcome,
-    Sent,
+    RequestInFlight,
 )
 
 ANSWERED_BY = {
@@ -91,7 +91,7 @@ class Rows(Firing):
             yield Input(Does.BREAK_LEAVING)
         if not m.waits_for(OffsetCommit):
             yield Input(Does.COMMIT)
-        if m.failed == Failed.NOTHING and not m.flight:
+        if m.failed == Failure.NOTHING and not m.flight:
             if members.wants_to_join(c) or c.prepare == Prepare.SYNC:
                 yield Input(Does.BREAK_POLL)
             if members.can_commit(dirty(c)):
@@ -111,7 +111,7 @@ class Rows(Firing):
     def _commits_first(self, m: Memory) -> bool:
         """Would the next poll send the commit before JoinGroup?"""
         c = dirty(m.client)
-        joins = m.failed == Failed.NOTHING and members.wants_to_join(c)
+        joins = m.failed == Failure.NOTHING and members.wants_to_join(c)
         return joins and members.must_commit_first(c, self.scope)
 
     def answers(self, m: Memory, request: Request) -> Iterator[Input]:
@@ -218,17 +218,17 @@ class Rows(Firing):
         m = evolve(m, known=True)
         c = m.client
         # onJoinPrepare runs before the poll thread looks at a request that is in flight or failed.
-        late = c.prepare == Prepare.NEEDED and (m.joining or m.failed == Failed.JOIN)
-        if c.failed and m.failed != Failed.JOIN:  # a heartbeat's error
+        late = c.prepare == Prepare.NEEDED and (m.joining or m.failed == Failure.JOIN)
+        if c.failed and m.failed != Failure.JOIN:  # a heartbeat's error
             yield Outcome((), evolve(m, client=evolve(c, failed=NONE)), thrown=c.failed)
-        elif m.overdue and (m.committing_first or m.failed == Failed.COMMIT):
+        elif m.overdue and (m.committing_first or m.failed == Failure.COMMIT):
             yield from self._forsaken(m)
-        elif c.failed or m.failed != Failed.NOTHING or (late and members.wants_to_join(c)):
+        elif c.failed or m.failed != Failure.NOTHING or (late and members.wants_to_join(c)):
             now = evolve(members.prepared(c, self.scope) if late else c, failed=NONE)
             gave_up = self._gives_up(c) if late else None
             paused = m.paused and not late
             overdue = m.overdue and paused
-            after = evolve(m, client=now, failed=Failed.NOTHING, paused=paused, overdue=overdue)
+            after = evolve(m, client=now, failed=Failure.NOTHING, paused=paused, overdue=overdue)
             yield Outcome((), after, thrown=c.failed, gave_up=gave_up)
         elif c.prepare == Prepare.SYNC:
             yield from self._send_sync(m)
@@ -270,7 +270,7 @@ class Rows(Firing):
                 client=clean(now["client"]),
                 flight=(
                     *(s if first else evolve(s, awaited=False) for s in m.flight),
-                    Sent(request, first),
+                    RequestInFlight(request, first),
                 ),
                 paused=first,
                 overdue=first and m.overdue,
@@ -289,7 +289,7 @@ class Rows(Firing):
         client = m.client
         if client.state == Member.STABLE:
             client = evolve(client, prepare=Prepare.COMMITTED)
-        yield from self._send_join(evolve(m, client=client, failed=Failed.NOTHING, overdue=False))
+        yield from self._send_join(evolve(m, client=client, failed=Failure.NOTHING, overdue=False))
 
     def _send_sync(self, m: Memory) -> Iterator[Outcome]:
         for name, now in self._fire(members.send_sync, m):
@@ -354,7 +354,7 @@ class Rows(Firing):
                 if (now["link"] == Link()) != unheard:
                     continue
                 leave = LeaveGroup(here.client.id)
-                flight = (*here.flight, Sent(leave))
+                flight = (*here.flight, RequestInFlight(leave))
                 after = evolve(here, client=clean(now["client"]), flight=flight)
                 done = Outcome((*first.rules, name), after, (*first.sent, leave))
                 yield from self._cut(done) if unheard else (done,)
@@ -366,7 +366,7 @@ class Rows(Firing):
         elif members.wants_to_join(m.client):
             for name, now in self._fire(faults.lose_request, m):
                 commit = OffsetCommit(m.client.id, m.client.generation, m.client.position)
-                begun = evolve(m, client=now["client"], flight=(*m.flight, Sent(commit)))
+                begun = evolve(m, client=now["client"], flight=(*m.flight, RequestInFlight(commit)))
                 for then in self._send_join(begun):
                     yield attrs.evolve(then, rules=(name, *then.rules), sent=(commit, *then.sent))
 
@@ -471,9 +471,9 @@ class Rows(Firing):
     def _lost_under(
         self, m: Memory, does: Does, name: str, client: Client, request: Request
     ) -> Outcome:
-        c, failed, late = m.client, Failed.NOTHING, m.late_id
+        c, failed, late = m.client, Failure.NOTHING, m.late_id
         if does == Does.BREAK_POLL:
-            failed = Failed.COMMIT if isinstance(request, OffsetCommit) else Failed.JOIN
+            failed = Failure.COMMIT if isinstance(request, OffsetCommit) else Failure.JOIN
             late = NO_ID
         joins = isinstance(request, JoinGroup)
         after = evolve(
@@ -481,7 +481,7 @@ class Rows(Firing):
             client=clean(client),
             known=False,
             failed=failed,
-            paused=failed == Failed.COMMIT or (m.paused and not joins),
+            paused=failed == Failure.COMMIT or (m.paused and not joins),
             overdue=m.overdue and not joins,
             late_id=late,
         )

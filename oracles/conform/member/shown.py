@@ -12,12 +12,12 @@ from groupcheck.model.protocol.messages import NO_ID, JoinGroup, SyncGroup
 from groupcheck.oracles.conform.member import changing_shown
 from groupcheck.oracles.conform.member.changing import ChangingRow
 from groupcheck.oracles.conform.member.commit_styles import StyleRow
-from groupcheck.oracles.conform.member.member_memory import During, Failed, Input, Memory
+from groupcheck.oracles.conform.member.member_memory import During, Failure, Input, Memory
 from groupcheck.oracles.conform.member.moves import name_of
 from groupcheck.oracles.conform.member.tour import AnyRow, Difference
 from groupcheck.oracles.kafka.client import Look, Thrown
 from groupcheck.oracles.kafka.client_commands import Command, as_json
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 from groupcheck.oracles.printable import printable
 
 FIELDS = attrs.fields(Client)
@@ -77,7 +77,7 @@ def memory_shown(m: Memory) -> str:
     flight = ", ".join(repr(s.request) + (" (awaited)" if s.awaited else "") for s in m.flight)
     extra = [
         *([] if m.known else ["does not know its coordinator"]),
-        *([] if m.failed == Failed.NOTHING else [f"{m.failed.value} has failed"]),
+        *([] if m.failed == Failure.NOTHING else [f"{m.failed.value} has failed"]),
         *(["paused"] if m.paused else []),
         *(["fenced"] if m.fenced else []),
         *([f"in flight {flight}"] if flight else []),
@@ -89,7 +89,7 @@ def transcript(d: Difference) -> list[str]:
     """The schedule to the row, a line for each command, and the looks at the row."""
     probe = d.row.probe
     led = [f"{k:3}  {client_command_text(c)}" for k, c in enumerate(probe.standing.commands, 1)]
-    if isinstance(d.seen, Lost):
+    if isinstance(d.seen, LostSchedule):
         return [
             *led,
             *(f"   > {client_command_text(c)}" for c in probe.row),

@@ -21,11 +21,11 @@ from groupcheck.oracles.conform.member.comparing import (
     left_over,
 )
 from groupcheck.oracles.conform.member.member_memory import Input, Memory, Outcome
-from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, move, setup_of
+from groupcheck.oracles.conform.member.moves import Observations, Probe, Standing, move, setup_of
 from groupcheck.oracles.conform.member.promises import Finding, broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 from groupcheck.oracles.processes.supervisor import until_interrupted
 
 NO_ROW = "the member can get this input, and the model has no row for it"
@@ -66,7 +66,7 @@ class Difference:
 
     row: AnyRow
     what: tuple[str, ...]
-    seen: Seen | Lost
+    seen: Observations | LostSchedule
 
 
 @define
@@ -120,7 +120,7 @@ class Touring(ABC, Generic[S, P, R]):
     # Every row, and whether it agrees; None if it was not executed.
     listed: list[tuple[AnyRow, bool | None]] = field(factory=list)
     # A promise that is broken, and the shortest schedule that shows it.
-    findings: dict[Finding, tuple[MemberRow, Seen]] = field(factory=dict)
+    findings: dict[Finding, tuple[MemberRow, Observations]] = field(factory=dict)
 
     def run(self) -> None:
         """Executes the rows level by level, until the JVM fails."""
@@ -140,11 +140,11 @@ class Touring(ABC, Generic[S, P, R]):
         """The rows that begin at a place."""
 
     @abstractmethod
-    def _agrees(self, row: R, seen: Seen | Lost) -> bool:
+    def _agrees(self, row: R, seen: Observations | LostSchedule) -> bool:
         """Does the real member do what the row says? Notes what it has seen."""
 
     @abstractmethod
-    def _reached(self, row: R, seen: Seen | Lost) -> Iterator[P]:
+    def _reached(self, row: R, seen: Observations | LostSchedule) -> Iterator[P]:
         """The place to which a row that agrees has led, unless it was seen before."""
 
     @abstractmethod
@@ -177,7 +177,7 @@ class Touring(ABC, Generic[S, P, R]):
         if self.lists:
             self.listed += [(row, agrees) for row in rows if not row.again]
 
-    def _execute(self, rows: Sequence[R]) -> Iterator[tuple[R, Seen | Lost]]:
+    def _execute(self, rows: Sequence[R]) -> Iterator[tuple[R, Observations | LostSchedule]]:
         results = self.driver.run_all(row.probe for row in rows)
         yield from zip(rows, results, strict=True)
 
@@ -185,7 +185,7 @@ class Touring(ABC, Generic[S, P, R]):
         """The tour ends here."""
         self.reason = why
 
-    def _executed(self, rows: Sequence[R]) -> Iterator[tuple[R, Seen | Lost]]:
+    def _executed(self, rows: Sequence[R]) -> Iterator[tuple[R, Observations | LostSchedule]]:
         done = 0
         try:
             with until_interrupted(self.stop):
@@ -196,7 +196,7 @@ class Touring(ABC, Generic[S, P, R]):
             self.stop(str(error))
         self._list(rows[done:], None)
 
-    def _differs(self, row: R, what: Sequence[str], seen: Seen | Lost) -> None:
+    def _differs(self, row: R, what: Sequence[str], seen: Observations | LostSchedule) -> None:
         self.counts.differing += 1
         self.differences.append(Difference(row, tuple(what), seen))
 
@@ -221,9 +221,11 @@ class Tour(Touring[Rows, tuple[Memory, Standing], MemberRow]):
         self.counts.memories = len(self.memories)
         self.counts.real_memories = max(len(self.real_memories), self.counts.memories)
 
-    def _reached(self, row: MemberRow, seen: Seen | Lost) -> Iterator[tuple[Memory, Standing]]:
+    def _reached(
+        self, row: MemberRow, seen: Observations | LostSchedule
+    ) -> Iterator[tuple[Memory, Standing]]:
         """The memory to which a row has led, unless the same real one was seen before."""
-        assert row.outcome is not None and isinstance(seen, Seen)
+        assert row.outcome is not None and isinstance(seen, Observations)
         after = row.outcome.after
         if after is None:
             return
@@ -242,9 +244,9 @@ class Tour(Touring[Rows, tuple[Memory, Standing], MemberRow]):
             for outcome in outcomes or (None,):
                 yield MemberRow(memory, given, outcome, standing, again)
 
-    def _agrees(self, row: MemberRow, seen: Seen | Lost) -> bool:
+    def _agrees(self, row: MemberRow, seen: Observations | LostSchedule) -> bool:
         what = different(self.rows, row, seen)
-        if self.asks and isinstance(seen, Seen):
+        if self.asks and isinstance(seen, Observations):
             for finding in broken(row.before, row.given, seen):
                 self.findings.setdefault(finding, (row, seen))
         if what:
@@ -270,7 +272,7 @@ class ChangingTour(Touring[Changing, Place, ChangingRow]):
     def _count(self) -> None:
         self.counts.memories = self.counts.real_memories = len(self.known)
 
-    def _reached(self, row: ChangingRow, seen: Seen | Lost) -> Iterator[Place]:
+    def _reached(self, row: ChangingRow, seen: Observations | LostSchedule) -> Iterator[Place]:
         """The memories in which the member may be now, unless the same were seen before."""
         worlds = worlds_of(self.rows.fitting(row, seen))
         if frozenset(worlds) not in self.known:
@@ -280,7 +282,7 @@ class ChangingTour(Touring[Changing, Place, ChangingRow]):
     def _beyond(self, place: Place) -> Iterator[ChangingRow]:
         return self.rows.beyond(*place)
 
-    def _agrees(self, row: ChangingRow, seen: Seen | Lost) -> bool:
+    def _agrees(self, row: ChangingRow, seen: Observations | LostSchedule) -> bool:
         found = self.rows.fitting(row, seen)
         if not found:
             self._differs(row, self.rows.misfits(row, seen), seen)
@@ -302,13 +304,13 @@ class StyledTour(Touring[StyledRows, StyleRow, StyleRow]):
     def _count(self) -> None:
         """`_first` has counted."""
 
-    def _reached(self, row: StyleRow, seen: Seen | Lost) -> Iterator[StyleRow]:
+    def _reached(self, row: StyleRow, seen: Observations | LostSchedule) -> Iterator[StyleRow]:
         return iter(())
 
     def _beyond(self, place: StyleRow) -> Iterator[StyleRow]:
         return iter(())
 
-    def _agrees(self, row: StyleRow, seen: Seen | Lost) -> bool:
+    def _agrees(self, row: StyleRow, seen: Observations | LostSchedule) -> bool:
         what = self.rows.differences(row, seen)
         if what:
             self._differs(row, what, seen)
@@ -316,11 +318,11 @@ class StyledTour(Touring[StyledRows, StyleRow, StyleRow]):
         return not what
 
 
-def different(rows: Rows, row: MemberRow, seen: Seen | Lost) -> list[str]:
+def different(rows: Rows, row: MemberRow, seen: Observations | LostSchedule) -> list[str]:
     """The differences in a row."""
     if row.outcome is None:
         return [NO_ROW]
-    if isinstance(seen, Lost):
+    if isinstance(seen, LostSchedule):
         return [f"it cannot be carried out: {seen.reason}"]
     return before_differs(rows, row.before, seen) or list(
         differences(rows, row.before, row.given, row.outcome, seen, row.standing)

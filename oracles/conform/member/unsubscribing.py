@@ -16,7 +16,7 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.expected_steps import (
-    Expected,
+    Expectation,
     ExpectedSteps,
     Standing,
 )
@@ -54,13 +54,13 @@ class UnsubscribingRows(ApplicationRows):
 class ExpectedUnsubscribing(ExpectedSteps):
     """The outcomes that its rule must have."""
 
-    def of(self, rule: str, at: Standing) -> list[Expected]:
+    def of(self, rule: str, at: Standing) -> list[Expectation]:
         """The outcomes that the rule must have; none if it must not fire."""
         if rule != UNSUBSCRIBE:
             return super().of(rule, at)
         return list(self._unsubscribes(at, at.memory)) if at.memory else []
 
-    def _unsubscribes(self, at: Standing, m: Memory) -> Iterator[Expected]:
+    def _unsubscribes(self, at: Standing, m: Memory) -> Iterator[Expectation]:
         """Left out are a member that has something else to send first, and a call that changes
         nothing.
         """
@@ -74,13 +74,13 @@ class ExpectedUnsubscribing(ExpectedSteps):
         spends = (UNSUBSCRIBE,)
         leave = next((r for r in row.sent if isinstance(r, LeaveGroup)), None)
         if leave is None:
-            yield Expected(f"{UNSUBSCRIBE}:silent", link, row.after, GIVEN, None, spends)
+            yield Expectation(f"{UNSUBSCRIBE}:silent", link, row.after, GIVEN, None, spends)
             return
         sent = evolve(link, queue=(*link.queue, leave)) if not link.idle else Link(request=leave)
         name = f"{UNSUBSCRIBE}:{'heard' if link.idle else 'behind'}"
-        yield Expected(name, sent, row.after, GIVEN, None, spends)
+        yield Expectation(name, sent, row.after, GIVEN, None, spends)
         lost = self._broken(row.after)
-        yield Expected(UNHEARD, Link(), lost, GIVEN, None, (*spends, lose_request.name))
+        yield Expectation(UNHEARD, Link(), lost, GIVEN, None, (*spends, lose_request.name))
 
 
 class UnsubscribingSteps(GroupSteps):

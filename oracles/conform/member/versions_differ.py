@@ -21,7 +21,7 @@ from groupcheck.oracles.conform.member.conformance import (
 )
 from groupcheck.oracles.conform.member.every_row import AnyRows, every_row
 from groupcheck.oracles.conform.member.member_memory import Memory
-from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing
+from groupcheck.oracles.conform.member.moves import Observations, Probe, Standing
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.shown import kind_of, transcript
 from groupcheck.oracles.conform.member.tour import (
@@ -38,15 +38,15 @@ from groupcheck.oracles.conform.member.tour import (
     Touring,
 )
 from groupcheck.oracles.conform.versions import TOGETHER, Changes, Versions
-from groupcheck.oracles.kafka.client import Look, Schedule, Sent, Thrown
+from groupcheck.oracles.kafka.client import Look, OpenRequest, Schedule, Thrown
 from groupcheck.oracles.kafka.client_commands import Poll
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.printable import printable
 
 MESSAGE = "message of an exception"
-Result = Seen | Lost
+Result = Observations | LostSchedule
 
 
 @frozen
@@ -71,7 +71,7 @@ class Change:
         )
 
     def _messages(self, seen: Result) -> list[str]:
-        if MESSAGE not in self.what or isinstance(seen, Lost):
+        if MESSAGE not in self.what or isinstance(seen, LostSchedule):
             return []
         return [f"{t.type} says: {printable(t.message)}" for _, _, t in seen.steps if t is not None]
 
@@ -113,8 +113,8 @@ class StyledVersionTour(Beside[StyledRows, StyleRow, StyleRow], StyledTour):
 
 def difference(old: Result, new: Result) -> Iterator[str]:
     """The names of what differs between two executions of one row."""
-    if isinstance(old, Lost) or isinstance(new, Lost):
-        if not (isinstance(old, Lost) and isinstance(new, Lost)):
+    if isinstance(old, LostSchedule) or isinstance(new, LostSchedule):
+        if not (isinstance(old, LostSchedule) and isinstance(new, LostSchedule)):
             yield "one version cannot carry it out"
         return
     yield from (f"before: {name}" for name in _names(old.before, new.before))
@@ -136,12 +136,12 @@ def _names(a: Look, b: Look) -> Iterator[str]:
             yield from _sent(a.sent, b.sent) if f.name == "sent" else [f.name.replace("_", " ")]
 
 
-def _sent(a: tuple[Sent, ...], b: tuple[Sent, ...]) -> Iterator[str]:
+def _sent(a: tuple[OpenRequest, ...], b: tuple[OpenRequest, ...]) -> Iterator[str]:
     if [s.api for s in a] != [s.api for s in b]:
         yield "requests in flight"
         return
     for one, other in zip(a, b):
-        for f in fields(Sent):
+        for f in fields(OpenRequest):
             if getattr(one, f.name) != getattr(other, f.name):
                 name = {"v": "version", "data": "fields", "n": "number"}.get(f.name, f.name)
                 yield f"{one.api}: {name}"
@@ -189,6 +189,6 @@ def begins(driver: Driver) -> None:
     client, and every row would differ.
     """
     result = driver.run(Schedule([Poll()]))
-    if isinstance(result, Lost):
+    if isinstance(result, LostSchedule):
         why = printable(result.reason.partition("\n")[0])
         raise UserError(f"the driver cannot make a member of Kafka {driver.title}: {why}")

@@ -22,7 +22,7 @@ from groupcheck.oracles.conform.situations.timeouts import TIMEOUTS
 from groupcheck.oracles.conform.situations.twins import TWINS
 from groupcheck.oracles.conform.situations.upgrading import UPGRADING
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost, Transcript
+from groupcheck.oracles.kafka.schedule import LostSchedule, Transcript
 from groupcheck.oracles.kafka.versions import VERSIONS
 
 SITUATIONS: tuple[Situation, ...] = (
@@ -44,20 +44,24 @@ SITUATIONS: tuple[Situation, ...] = (
 
 
 @frozen
-class Executed:
+class SituationResult:
     """The result of a situation."""
 
     situation: Situation
     # What is not as expected; empty if it agrees.
     differs: tuple[str, ...]
-    transcript: Transcript | Lost
+    transcript: Transcript | LostSchedule
 
 
-def execute(driver: Driver, situations: tuple[Situation, ...] = SITUATIONS) -> Iterator[Executed]:
+def execute(
+    driver: Driver, situations: tuple[Situation, ...] = SITUATIONS
+) -> Iterator[SituationResult]:
     """Runs the situations that the driver's version of Kafka knows, in their order."""
     newer = VERSIONS[: VERSIONS.index(driver.version)]
     situations = tuple(situation for situation in situations if situation.since not in newer)
     results = driver.run_all(situation.schedule() for situation in situations)
     for situation, result in zip(situations, results):
-        what = (str(result),) if isinstance(result, Lost) else tuple(situation.differs(result))
-        yield Executed(situation, what, result)
+        what = (
+            (str(result),) if isinstance(result, LostSchedule) else tuple(situation.differs(result))
+        )
+        yield SituationResult(situation, what, result)

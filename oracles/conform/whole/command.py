@@ -7,7 +7,7 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.whole.conformance import conform_whole
-from groupcheck.oracles.conform.whole.schedule import Seen
+from groupcheck.oracles.conform.whole.schedule import StepCounts
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.meter import time_left
@@ -32,7 +32,7 @@ def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
     return carried_out(compare, progress_line, as_json=as_json)
 
 
-def progress_line(seen: Seen, schedules: int, seconds: float) -> str:
+def progress_line(seen: StepCounts, schedules: int, seconds: float) -> str:
     """One line for a terminal. `schedules`: how many there will be."""
     told = f"{seen.steps:,} steps of {seen.schedules:,} schedules  {seconds:.0f} s"
     return told + time_left(seen.schedules, schedules, seconds)

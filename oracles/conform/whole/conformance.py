@@ -33,8 +33,8 @@ from groupcheck.oracles.conform.whole.promises import PROMISES
 from groupcheck.oracles.conform.whole.schedule import (
     Asking,
     Divergence,
-    Seen,
     Setup,
+    StepCounts,
     draw,
     shortened,
 )
@@ -127,7 +127,7 @@ class WholeConformance(ModelComparison):
     """The results of the schedules."""
 
     members: int
-    seen: Seen
+    seen: StepCounts
     # The shortest schedule of each cause.
     differences: tuple[Divergence, ...]
     # Outcomes of the model that were never seen: no step may have been one of them.
@@ -239,7 +239,7 @@ def conform_whole(
     mutation: str | None = None,
     max_differences: int = MAX_DIFFERENCES,
     driver: Driver | None = None,
-    progress: Callable[[Seen, int], None] | None = None,
+    progress: Callable[[StepCounts, int], None] | None = None,
 ) -> WholeConformance:
     """Runs random schedules of a real group, each followed by the variant's model.
 
@@ -251,7 +251,7 @@ def conform_whole(
     spec, kind = _spec(variant, mutation), variant_named(variant).scope_type
     own = driver or Driver(known(kafka))
     began = time.perf_counter()
-    seen, causes, stopped = Seen(), dict[Any, Divergence](), ""
+    seen, causes, stopped = StepCounts(), dict[Any, Divergence](), ""
 
     def stop(why: str) -> None:
         nonlocal stopped
@@ -324,7 +324,7 @@ def _outcomes(spec: Callable[[Scope], Spec], kind: type[Scope], members: int = M
 
 def _drawn(
     models: Callable[[Scope], Fitting], kind: type[Scope], members: int, steps: int, seed: str
-) -> Asking[tuple[Seen, Divergence | None]]:
+) -> Asking[tuple[StepCounts, Divergence | None]]:
     """A schedule with all that is drawn from a seed."""
     dice = random.Random(seed)
     setup = _setup(members, dice, kind)

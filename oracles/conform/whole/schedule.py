@@ -90,7 +90,7 @@ class Divergence:
 
 
 @define
-class Seen:
+class StepCounts:
     """The steps that were executed."""
 
     # Steps that agree, and steps that do not.
@@ -101,7 +101,7 @@ class Seen:
     rules: Counter[str] = field(factory=Counter)
     kinds: Counter[str] = field(factory=Counter)
 
-    def add(self, other: Seen) -> None:
+    def add(self, other: StepCounts) -> None:
         """Counts what another schedule has executed."""
         self.steps += other.steps
         self.differing += other.differing
@@ -110,7 +110,7 @@ class Seen:
         self.kinds.update(other.kinds)
 
 
-class Refused(Exception):
+class StepRefusal(Exception):
     """The driver cannot carry out a step."""
 
 
@@ -151,7 +151,9 @@ class Walk:
         answer = yield {"toWhole": {"do": commands}}
         if b"\t" not in answer:
             told = json.loads(answer)
-            raise Refused(told["refused"]) if "refused" in told else RuntimeError(told["failed"])
+            raise (
+                StepRefusal(told["refused"]) if "refused" in told else RuntimeError(told["failed"])
+            )
         self.look: Look = look(answer, self.setup.ways)
 
     def take(self, turn: Turn) -> Asking[Divergence | None]:
@@ -196,11 +198,11 @@ class Walk:
 
 def draw(
     fitting: Fitting, setup: Setup, steps: int, dice: random.Random
-) -> Asking[tuple[Seen, Divergence | None]]:
+) -> Asking[tuple[StepCounts, Divergence | None]]:
     """A schedule of that many steps, drawn as it goes. Some have many faults and some few, because
     members process and commit only if nothing disturbs them for some steps.
     """
-    walk, seen = Walk(fitting, setup), Seen(schedules=1)
+    walk, seen = Walk(fitting, setup), StepCounts(schedules=1)
     yield from walk.begin()
     faults = dice.choice(FAULTS)
     for _ in range(steps):

@@ -17,7 +17,7 @@ from groupcheck.oracles.consumer.member.facts import CLOSED, Facts, of_kafka, of
 from groupcheck.oracles.consumer.member.rows import Command, MemberRow, MemberRows, State
 from groupcheck.oracles.kafka.async_member import AsyncSchedule, AsyncTranscript
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 from groupcheck.oracles.kafka.tallied import answered
 
 
@@ -80,7 +80,7 @@ def _executed(
 ) -> Iterator[Compared]:
     told = ((place, row, (*place.commands, *rows.commands(row))) for place, row in asked)
 
-    def run(inputs: Iterator[Told]) -> Iterable[AsyncTranscript | Lost]:
+    def run(inputs: Iterator[Told]) -> Iterable[AsyncTranscript | LostSchedule]:
         return driver.run_all(
             AsyncSchedule([*map(_quiet, commands[:-1]), commands[-1]], rows.setup)
             for *_, commands in inputs
@@ -108,8 +108,10 @@ def _quiet(command: Command) -> Command:
     return {**command, "quiet": True}
 
 
-def _facts(result: AsyncTranscript | Lost, row: MemberRow, rows: MemberRows) -> dict[str, Any]:
-    if isinstance(result, Lost):
+def _facts(
+    result: AsyncTranscript | LostSchedule, row: MemberRow, rows: MemberRows
+) -> dict[str, Any]:
+    if isinstance(result, LostSchedule):
         return {"driver": result.reason.partition("\n")[0]}
     if result.refused:
         return {"driver": result.refused}

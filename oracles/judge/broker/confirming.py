@@ -18,7 +18,7 @@ from groupcheck.oracles.judge.broker.differences import Difference
 from groupcheck.oracles.judge.broker.exploring import FAR, Judging
 from groupcheck.oracles.judge.broker.judging import root_of
 from groupcheck.oracles.judge.broker.kinds import ANY_GROUP, Edge, Way
-from groupcheck.oracles.judge.broker.ledger import Found
+from groupcheck.oracles.judge.broker.ledger import ShownDifference
 from groupcheck.oracles.judge.broker.profiles import ONE_STEP, Profile
 from groupcheck.oracles.judge.broker.refusals import LOOKS
 from groupcheck.oracles.judge.broker.surroundings import Asking
@@ -40,8 +40,8 @@ SHORTENING_S, RENEWING_S = 15.0, 5.0  # so long is tried to shorten one
 
 def confirmed(
     judging: Judging,
-    first: Sequence[Found],
-    others: Sequence[Found],
+    first: Sequence[ShownDifference],
+    others: Sequence[ShownDifference],
     until: float,
     threads: int,
     tell: Callable[[], None],
@@ -52,7 +52,7 @@ def confirmed(
     """
     every = judging.ledger.found.values()
 
-    def one(found: Found, repeats: int) -> None:
+    def one(found: ShownDifference, repeats: int) -> None:
         if time.monotonic() < until and not judging.stopped.is_set():
             like = (other for other in every if other.again and root_of(other) == root_of(found))
             confirm(judging, found, repeats, None if repeats else next(like, None))
@@ -64,7 +64,10 @@ def confirmed(
 
 
 def confirm(
-    judging: Judging, found: Found, repeats: int = REPEATS, like: Found | None = None
+    judging: Judging,
+    found: ShownDifference,
+    repeats: int = REPEATS,
+    like: ShownDifference | None = None,
 ) -> None:
     """Makes its schedule shorter while the difference shows, and tries it again, at leisure. If
     the short schedule does not show it at leisure, the one that was met is tried. `like`: one of
@@ -87,11 +90,11 @@ def confirm(
         _repeat(judging, found, repeats)
 
 
-def _asks(found: Found) -> int:
+def _asks(found: ShownDifference) -> int:
     return sum(act.kind != "wait" for act in found.acts)
 
 
-def _repeat(judging: Judging, found: Found, repeats: int) -> None:
+def _repeat(judging: Judging, found: ShownDifference, repeats: int) -> None:
     found.repeated = found.again = 0
     for shown in _carried_out(judging, found, [found.acts] * repeats):
         found.repeated += 1
@@ -103,13 +106,13 @@ def _repeat(judging: Judging, found: Found, repeats: int) -> None:
 Shown = tuple[Difference, tuple[Act, ...], tuple[Line, ...]]  # with its schedule and its transcript
 
 
-def _keep(found: Found, shown: Shown) -> None:
+def _keep(found: ShownDifference, shown: Shown) -> None:
     found.difference, found.acts, found.lines = shown
 
 
 def _shows(
     judging: Judging,
-    found: Found,
+    found: ShownDifference,
     acts: Sequence[Act],
     pace: Pace | None = None,
     is_over: Callable[[], bool] = lambda: False,
@@ -122,7 +125,7 @@ def _shows(
 
 def _carried_out(
     judging: Judging,
-    found: Found,
+    found: ShownDifference,
     some: Iterable[Sequence[Act]],
     pace: Pace | None = None,
     *,
@@ -159,7 +162,7 @@ def _carried_out(
 
 def outlives(judging: Judging) -> None:
     """Sends what a broker may not outlive. Nothing can be tried on it afterwards."""
-    ledger, some = judging.ledger, list[Found]()
+    ledger, some = judging.ledger, list[ShownDifference]()
     ends, acts, lines = time.monotonic(), list[Act](), list[Line]()
     for act in _harsh(judging):
         ends = time.monotonic() + OUTLIVED_S
@@ -173,7 +176,7 @@ def outlives(judging: Judging) -> None:
     if some and _ends(judging, ends):
         kind, allowed = some[-1].difference.kind, ("a broker that goes on",)
         gone = Difference(kind, allowed, GONE, ("goes_on",))
-        ledger.found[gone] = Found(gone, ONE_STEP, tuple(acts), tuple(lines))
+        ledger.found[gone] = ShownDifference(gone, ONE_STEP, tuple(acts), tuple(lines))
         for found in (*some, ledger.found[gone]):
             found.is_final = True
         return
@@ -210,7 +213,7 @@ def _answers(judging: Judging) -> bool:
 # -- The shortest way of the model
 
 
-def _short_way(judging: Judging, found: Found, like: Found | None) -> bool:
+def _short_way(judging: Judging, found: ShownDifference, like: ShownDifference | None) -> bool:
     """Tries the model's shortest ways to the kind of row, in the newest versions, and that of one
     that is like it; False if none shows the difference. `needs` are the old versions of the last
     step that it takes.
@@ -235,7 +238,7 @@ def _short_way(judging: Judging, found: Found, like: Found | None) -> bool:
     return True
 
 
-def _first(judging: Judging, found: Found, some: Iterable[Sequence[Act]]) -> int | None:
+def _first(judging: Judging, found: ShownDifference, some: Iterable[Sequence[Act]]) -> int | None:
     """The place of the first schedule that shows the difference, which is kept."""
     every = _carried_out(judging, found, some, judging.haste(), until_shown=True)
     for at, shown in enumerate(every):
@@ -245,7 +248,7 @@ def _first(judging: Judging, found: Found, some: Iterable[Sequence[Act]]) -> int
     return None
 
 
-def _ways(judging: Judging, found: Found) -> Iterator[list[Act]]:
+def _ways(judging: Judging, found: ShownDifference) -> Iterator[list[Act]]:
     """Schedules that come to the kind of row, the shortest first; the last step has the version
     that it was met with.
     """
@@ -298,7 +301,7 @@ def _acts(judging: Judging, profile: Profile, way: Sequence[Way]) -> Iterator[Ac
 # -- Shorter than what was met
 
 
-def _shorten(judging: Judging, found: Found) -> None:
+def _shorten(judging: Judging, found: ShownDifference) -> None:
     """Leaves out steps as long as the difference shows, first many at once, then one by one, until
     none can be left out.
     """
@@ -318,7 +321,7 @@ def _shorten(judging: Judging, found: Found) -> None:
         many = max(1, many // 2)
 
 
-def _renew(judging: Judging, found: Found) -> None:
+def _renew(judging: Judging, found: ShownDifference) -> None:
     """Speaks newer versions where the difference shows in them, too: the old ones that are left may
     be what it needs.
     """

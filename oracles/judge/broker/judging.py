@@ -9,7 +9,7 @@ from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker import kinds
 from groupcheck.oracles.judge.broker.exploring import Judging, aims_at
 from groupcheck.oracles.judge.broker.kinds import Kind
-from groupcheck.oracles.judge.broker.ledger import Found
+from groupcheck.oracles.judge.broker.ledger import ShownDifference
 from groupcheck.oracles.judge.broker.profiles import Profile
 from groupcheck.oracles.judge.broker.rules import RULES
 from groupcheck.oracles.judge.report.verdicts import (
@@ -26,7 +26,7 @@ SLOW_TIMER_S = 1.0
 SHOWN = 5
 
 
-def remark_of(found: Found, known: Mapping[str, str]) -> Remark:
+def remark_of(found: ShownDifference, known: Mapping[str, str]) -> Remark:
     """A difference as the report has it. `known`: root or row -> why it is accepted."""
     one = found.difference
     root = root_of(found)
@@ -49,7 +49,7 @@ def remark_of(found: Found, known: Mapping[str, str]) -> Remark:
     )
 
 
-def root_of(found: Found) -> str:
+def root_of(found: ShownDifference) -> str:
     """What is the same in all rows of one cause: the request, and what came in place of what. What
     the group does with those that wait counts, the phase does not.
     """
@@ -60,9 +60,11 @@ def root_of(found: Found) -> str:
     return f"{one.kind.name} ({who}): {one.got} in place of {' or '.join(one.allowed)}"
 
 
-def by_roots(some: Iterable[Found]) -> tuple[list[Found], list[Found]]:
+def by_roots(
+    some: Iterable[ShownDifference],
+) -> tuple[list[ShownDifference], list[ShownDifference]]:
     """The difference with the shortest schedule of each root, and all others."""
-    first: dict[str, Found] = {}
+    first: dict[str, ShownDifference] = {}
     others = []
     for found in sorted(some, key=lambda one: len(one.acts)):
         if first.setdefault(root_of(found), found) is not found:

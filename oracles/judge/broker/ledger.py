@@ -28,7 +28,7 @@ def wanted_of(profile: Profile, kind: Kind) -> Wanted:
 
 
 @define
-class Found:
+class ShownDifference:
     """A difference with the shortest schedule that shows it."""
 
     difference: Difference
@@ -56,7 +56,7 @@ class Ledger:
     rows: set[object] = field(factory=set)
     versions: Counter[tuple[str, int]] = field(factory=Counter)
     tried: Counter[str] = field(factory=Counter)
-    found: dict[Difference, Found] = field(factory=dict)
+    found: dict[Difference, ShownDifference] = field(factory=dict)
     differed: Counter[Wanted] = field(factory=Counter)
     # How often a way to a kind of row was begun.
     sought: Counter[Wanted] = field(factory=Counter)
@@ -139,7 +139,7 @@ class Ledger:
             self.differed[wanted_of(profile, difference.kind)] += 1
         old = self.found.get(difference)
         if old is None:
-            self.found[difference] = Found(difference, profile, acts, lines)
+            self.found[difference] = ShownDifference(difference, profile, acts, lines)
             return
         old.times += 1
         if len(acts) < len(old.acts):

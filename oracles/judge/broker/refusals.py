@@ -29,7 +29,7 @@ from groupcheck.oracles.judge.following.refused import (
     NOBODY,
     SAID,
     SYNCS,
-    Refused,
+    RefusedRequest,
 )
 from groupcheck.oracles.judge.following.requests import (
     HEARTBEAT,
@@ -72,7 +72,7 @@ def _look(of: Api, about: str, code: int, asks: Asks, **more: Any) -> Look:
 # -- Whatever the group
 
 
-def _apart(one: Refused, **more: Any) -> Look:
+def _apart(one: RefusedRequest, **more: Any) -> Look:
     """A request to a group that nobody uses."""
 
     # A JoinGroup that is refused may make it.
@@ -93,7 +93,7 @@ def _whatever_the_group() -> Iterator[Look]:
     for about, session_ms in (("0", 0), ("25 days", LONGEST_MS)):
         said = JOINS | {"sessionTimeoutMs": session_ms}
         about = f"a session timeout of {about}"
-        yield _apart(Refused(JOIN_GROUP, about, INVALID_SESSION_TIMEOUT, said))
+        yield _apart(RefusedRequest(JOIN_GROUP, about, INVALID_SESSION_TIMEOUT, said))
     yield _apart(NO_PROTOCOL_TYPE)
     yield _apart(NO_PROTOCOL, is_harsh=True)
     for of, values in (
@@ -102,7 +102,7 @@ def _whatever_the_group() -> Iterator[Look]:
         (HEARTBEAT, {**NOBODY, "generationId": 1}),
         (LEAVE_GROUP, LEAVES),
     ):
-        yield _apart(Refused(of, _NO_GROUP, UNKNOWN_MEMBER_ID, values))
+        yield _apart(RefusedRequest(of, _NO_GROUP, UNKNOWN_MEMBER_ID, values))
 
 
 def _to_no_group(group: str, world: World, version: int) -> dict[str, Any]:

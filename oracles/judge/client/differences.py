@@ -60,7 +60,7 @@ class Difference:
 
 
 @define(eq=False)
-class Followed:
+class FollowedRun:
     """What came of following a run."""
 
     differences: list[Difference] = Factory(list)
@@ -70,9 +70,9 @@ class Followed:
     reason: str = ""
 
 
-def followed(record: Record, setting: Setting) -> Followed:
+def followed(record: Record, setting: Setting) -> FollowedRun:
     """Follows a run."""
-    found = Followed()
+    found = FollowedRun()
     if record.dropped:
         found.reason = "events were left out"
         return found
@@ -101,7 +101,7 @@ def _is_fatal(told: Said) -> bool:
 class _Run:
     """One run, event by event."""
 
-    def __init__(self, states: States, found: Followed, topics: Mapping[str, int]) -> None:
+    def __init__(self, states: States, found: FollowedRun, topics: Mapping[str, int]) -> None:
         self.states, self.found = states, found
         self.share = NOTHING
         self._asked: dict[int, Asked] = {}

@@ -25,7 +25,13 @@ from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID, Request
 from groupcheck.oracles.conform.member.every_row import rows_of
-from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome, Sent
+from groupcheck.oracles.conform.member.member_memory import (
+    Does,
+    Input,
+    Memory,
+    Outcome,
+    RequestInFlight,
+)
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.judge.client.moves import Setting
 from groupcheck.oracles.judge.client.record import Asked, Record, Told
@@ -38,7 +44,7 @@ SILENT = 0.7  # of a session: no answer to a heartbeat for so long may count as 
 
 
 @frozen
-class Answered:
+class UnreadAnswer:
     """An answer that the client may not have read."""
 
     number: int
@@ -64,7 +70,7 @@ class World:
     numbers: tuple[int, ...] = ()
     # Those that have not, in order.
     unseen: tuple[Leaving, ...] = ()
-    answers: tuple[Answered, ...] = ()
+    answers: tuple[UnreadAnswer, ...] = ()
     # Its application was told an error that ends it.
     ends: bool = False
 
@@ -256,7 +262,7 @@ class States:
         asked = self._asked.get(told.number)
         if asked is None:
             return
-        answer = Answered(told.number, told.at, self._given(asked, told))
+        answer = UnreadAnswer(told.number, told.at, self._given(asked, told))
         self.worlds = {
             (
                 evolve(world, answers=(*world.answers, answer))
@@ -334,7 +340,9 @@ class States:
         for owns in {owned, self.mask(share) if self._rows.scope.cooperative else owned}:
             client = Client(Member.PREPARING, id=id, prepare=Prepare.DONE, owned=owns)
             request = messages.JoinGroup(id, owned=owns)
-            worlds[World(Memory(client, (Sent(request),), known=True), (asked.number,))] = None
+            worlds[
+                World(Memory(client, (RequestInFlight(request),), known=True), (asked.number,))
+            ] = None
         self.worlds = worlds
 
     def likely(self) -> list[World]:

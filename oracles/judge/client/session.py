@@ -49,7 +49,7 @@ class Command:
 
 
 @frozen
-class Played:
+class MoveResult:
     """A move that was tried."""
 
     move: Move
@@ -82,7 +82,7 @@ class Session:
         self._program: Program | None = None
         self._stopped = False
         self._pending: tuple[Aim, float] | None = None
-        self.played: list[Played] = []
+        self.played: list[MoveResult] = []
 
     def __enter__(self) -> Self:
         self.adversary = Adversary(self.watch, self.setting.max_size, self.setting.old)
@@ -203,7 +203,7 @@ class Session:
 
     # -- Moves
 
-    def play(self, move: Move, ways: Sequence[tuple[Step, ...]], state: str = "") -> Played:
+    def play(self, move: Move, ways: Sequence[tuple[Step, ...]], state: str = "") -> MoveResult:
         """Makes a move, if the client lets it come about."""
         return self._finished(self._begun(move, ways, state))
 
@@ -211,7 +211,7 @@ class Session:
         """The move is made while the client joins for the first time."""
         self._pending = self._begun(target.move, target.ways, target.state)
 
-    def finish(self) -> Played:
+    def finish(self) -> MoveResult:
         """What came of the move that `aim_first` has begun."""
         assert self._pending is not None
         return self._finished(self._pending)
@@ -223,7 +223,7 @@ class Session:
             self._first(step)
         return aim, began
 
-    def _finished(self, begun: tuple[Aim, float]) -> Played:
+    def _finished(self, begun: tuple[Aim, float]) -> MoveResult:
         aim, began = begun
         waits = self.watch.now()
         while aim.taken is None and self._passed(waits) < HIT_S and not self.ended:
@@ -238,7 +238,7 @@ class Session:
             one.slow_s = 0.0
         if hit and self.watch.knowledge.fatal is not None and not self._stopped:
             self._watches(AFTER_FATAL_S)
-        played = Played(evolve(aim.move, steps=aim.taken or ()), hit, calm, began)
+        played = MoveResult(evolve(aim.move, steps=aim.taken or ()), hit, calm, began)
         self.played.append(played)
         return played
 

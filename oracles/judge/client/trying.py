@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from groupcheck.oracles.judge.client.moves import Setting
 from groupcheck.oracles.judge.client.record import Asked, Record
-from groupcheck.oracles.judge.client.session import Command, Played, Session
+from groupcheck.oracles.judge.client.session import Command, MoveResult, Session
 from groupcheck.oracles.judge.client.targets import Target
 
 IN_ONE_RUN = 5  # targets of one program, unless it has to begin anew
@@ -25,14 +25,14 @@ class Run:
     """One program's run, with the moves that were made."""
 
     setting: Setting
-    played: tuple[Played, ...]
+    played: tuple[MoveResult, ...]
     record: Record
     # Was the client a member at all? Where it cannot be one (the group is full), did it ask?
     began: bool
     # The last lines of the program's own log.
     log: tuple[str, ...] = ()
 
-    def before(self, at: float) -> Played | None:
+    def before(self, at: float) -> MoveResult | None:
         """The move after which something was seen; None: before the first one."""
         return next((p for p in reversed(self.played) if p.began <= at), None)
 

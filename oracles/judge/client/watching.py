@@ -31,7 +31,7 @@ from groupcheck.oracles.judge.client.record import (
     Record,
     Told,
 )
-from groupcheck.oracles.wire.serving import Noted
+from groupcheck.oracles.wire.serving import LogEntry
 
 MOST_EVENTS = 40_000
 MOST_PARTITIONS = 1_000  # of one request
@@ -85,7 +85,7 @@ class Watch:
         """The application has said something."""
         self.add(App(self.now(), said))
 
-    def noted(self, entry: Noted) -> None:
+    def noted(self, entry: LogEntry) -> None:
         """The server has noted something."""
         at = self.now()
         if entry.client == BESIDE:  # a member beside it
@@ -107,7 +107,7 @@ class Watch:
         else:
             self.add(Closed(at, entry.node, entry.connection, entry.what == "cut"))
 
-    def _of_others(self, at: float, entry: Noted) -> None:
+    def _of_others(self, at: float, entry: LogEntry) -> None:
         """What a member beside the client commits."""
         if entry.api != "OffsetCommit":
             return
@@ -118,7 +118,7 @@ class Watch:
         if offsets and entry.what == "answer" and not error_of(entry.api, entry.values):
             self.add(Committed(at, offsets))
 
-    def _request(self, at: float, entry: Noted) -> Asked:
+    def _request(self, at: float, entry: LogEntry) -> Asked:
         values = entry.values
         more: dict[str, Any] = {}
         if entry.api == "JoinGroup":

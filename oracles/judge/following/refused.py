@@ -40,7 +40,7 @@ LEAVES = {**NOBODY, "members": [NOBODY]}
 
 
 @frozen
-class Refused:
+class RefusedRequest:
     """A request, and the code with which it is refused."""
 
     api: Api
@@ -51,7 +51,7 @@ class Refused:
 
 
 NO_NAME = tuple(
-    Refused(of, "an empty group id", INVALID_GROUP_ID, {**values, "groupId": ""})
+    RefusedRequest(of, "an empty group id", INVALID_GROUP_ID, {**values, "groupId": ""})
     for of, values in (
         (JOIN_GROUP, JOINS),
         (SYNC_GROUP, SYNCS),
@@ -59,13 +59,13 @@ NO_NAME = tuple(
         (LEAVE_GROUP, LEAVES),
     )
 )
-NO_PROTOCOL = Refused(
+NO_PROTOCOL = RefusedRequest(
     JOIN_GROUP, "no protocol at all", INCONSISTENT_GROUP_PROTOCOL, JOINS | {"protocols": []}
 )
-NO_PROTOCOL_TYPE = Refused(
+NO_PROTOCOL_TYPE = RefusedRequest(
     JOIN_GROUP, "no protocol type", INCONSISTENT_GROUP_PROTOCOL, JOINS | {"protocolType": ""}
 )
-NO_TOPIC = Refused(
+NO_TOPIC = RefusedRequest(
     OFFSET_COMMIT,
     "a topic that does not exist",
     UNKNOWN_TOPIC_OR_PARTITION,

@@ -28,7 +28,7 @@ from groupcheck.model.protocol.classic.timers import append_committed, initial_d
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform.real_position import leads_with
-from groupcheck.oracles.conform.row import Asks, Fires, Memory, Outcome, Told
+from groupcheck.oracles.conform.row import AnswerTo, Asks, Fires, Memory, Outcome
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.takeovers import Key, key
 from groupcheck.oracles.judge.following.said import (
@@ -62,7 +62,7 @@ def is_new(name: str) -> bool:
 
 
 @frozen
-class Asked:
+class OpenRequest:
     """A request: its number, and its version."""
 
     number: int
@@ -93,7 +93,7 @@ class World:
     # The broker's names of the ids in memory.
     names: tuple[Name, ...] = ()
     # (process, its request that waits).
-    parked: tuple[tuple[int, Asked], ...] = ()
+    parked: tuple[tuple[int, OpenRequest], ...] = ()
     # (the model's number, the broker's) of generations.
     generations: tuple[tuple[int, int], ...] = ()
     # What members subscribe to.
@@ -126,7 +126,7 @@ class World:
 
 
 @frozen
-class Expected:
+class ExpectedAnswer:
     """An answer: to the request of that number, with that error, and these fields."""
 
     number: int
@@ -152,7 +152,7 @@ class End:
     """Where a step may lead, what is answered on the way, and the rules that fire."""
 
     world: World
-    answers: tuple[Expected, ...]
+    answers: tuple[ExpectedAnswer, ...]
     rules: tuple[str, ...]
 
 
@@ -171,7 +171,7 @@ def relative(world: World) -> World:
 
 
 def ends(
-    rows: Rows, worlds: Sequence[World], given: Asks | Fires, asked: Asked = Asked(0)
+    rows: Rows, worlds: Sequence[World], given: Asks | Fires, asked: OpenRequest = OpenRequest(0)
 ) -> list[End]:
     """Every end of a step that begins with a request or a timer, in every world, after all that
     happens by itself.
@@ -201,14 +201,16 @@ def _settled(rows: Rows, begun: End) -> Iterator[End]:
         if not further:
             yield end
         for given, outcome in further:
-            later = _after(rows.scope, end.world, given, outcome, Asked(0))
+            later = _after(rows.scope, end.world, given, outcome, OpenRequest(0))
             grown = End(later.world, (*end.answers, *later.answers), (*end.rules, *later.rules))
             if grown not in seen:
                 seen.add(grown)
                 stack.append(grown)
 
 
-def _after(scope: Scope, world: World, given: Asks | Fires, outcome: Outcome, asked: Asked) -> End:
+def _after(
+    scope: Scope, world: World, given: Asks | Fires, outcome: Outcome, asked: OpenRequest
+) -> End:
     waited, parked = dict(world.parked), dict(world.parked)
     names, gone = dict(world.names), world.gone
     for told in outcome.told:
@@ -249,8 +251,13 @@ def _ids(memory: Memory) -> set[Key]:
 
 
 def _expected(
-    scope: Scope, told: Told, asked: Asked, given: Asks | Fires, before: World, after: World
-) -> Expected:
+    scope: Scope,
+    told: AnswerTo,
+    asked: OpenRequest,
+    given: Asks | Fires,
+    before: World,
+    after: World,
+) -> ExpectedAnswer:
     answer, fields = told.answer, dict[str, Any]()
     if isinstance(answer.request, messages.JoinGroup) and answer.code == MEMBER_ID_REQUIRED:
         fields["memberId"] = f"{NEW}{asked.number}"
@@ -275,7 +282,7 @@ def _expected(
             fields["skipAssignment"] = takes and leads
     elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
         fields["assignment"] = share_bytes(answer.share, after.topic)
-    return Expected(asked.number, answer.code, tuple(fields.items()))
+    return ExpectedAnswer(asked.number, answer.code, tuple(fields.items()))
 
 
 def _generation(world: World, number: int) -> Generation:
@@ -346,7 +353,7 @@ def code_of(answer: Mapping[str, Any]) -> int:
     return int(whole.get("errorCode", 0)) or seen(dict(whole))[0]
 
 
-def _unlike(expected: Expected, answer: Answered) -> Iterator[Problem]:
+def _unlike(expected: ExpectedAnswer, answer: Answered) -> Iterator[Problem]:
     """How an answer differs from the expected one."""
     error, fields = seen(answer)
     begins = f"request {expected.number}: "
@@ -423,7 +430,7 @@ def _told(end: End, answers: Mapping[int, Answered]) -> dict[int, int]:
     return {number: told.pop() for number, told in found.items() if len(told) == 1}
 
 
-def _with_names(expected: Expected, brought: Mapping[str, str]) -> Expected:
+def _with_names(expected: ExpectedAnswer, brought: Mapping[str, str]) -> ExpectedAnswer:
     """The expected answer with the ids that are known meanwhile."""
     fields = []
     for name, value in expected.fields:

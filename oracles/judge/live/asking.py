@@ -12,7 +12,7 @@ from groupcheck.oracles.judge.following.refused import (
     NO_PROTOCOL,
     NO_PROTOCOL_TYPE,
     NO_TOPIC,
-    Refused,
+    RefusedRequest,
 )
 from groupcheck.oracles.judge.following.requests import (
     HEARTBEAT,
@@ -50,22 +50,22 @@ UNKNOWN_VERSION, CUT_OFF = "a version that does not exist", "cut off"
 CUT = 3  # bytes
 
 
-def _session(about: str, session_ms: int) -> Refused:
+def _session(about: str, session_ms: int) -> RefusedRequest:
     values = JOINS | {"sessionTimeoutMs": session_ms}
-    return Refused(
+    return RefusedRequest(
         JOIN_GROUP, f"a session timeout that is {about}", INVALID_SESSION_TIMEOUT, values
     )
 
 
-_REFUSED: tuple[Refused, ...] = (
+_REFUSED: tuple[RefusedRequest, ...] = (
     *NO_NAME,
     _session("too short", 5_999),
     _session("too long", 1_800_001),
     NO_PROTOCOL,
     NO_PROTOCOL_TYPE,
     NO_TOPIC,
-    *(Refused(api, UNKNOWN_VERSION, CLOSED, {}) for api in SPOKEN),
-    *(Refused(api, CUT_OFF, CLOSED, JOINS if api is JOIN_GROUP else {}) for api in SPOKEN),
+    *(RefusedRequest(api, UNKNOWN_VERSION, CLOSED, {}) for api in SPOKEN),
+    *(RefusedRequest(api, CUT_OFF, CLOSED, JOINS if api is JOIN_GROUP else {}) for api in SPOKEN),
 )
 KINDS = len(_REFUSED)
 

@@ -21,7 +21,7 @@ from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.shown import settings_shown
 from groupcheck.oracles.judge.following.said import TOPIC
 from groupcheck.oracles.judge.live import conform_live_types
-from groupcheck.oracles.judge.live.walk import PATIENCE_S, Disagreement, Seen, Walk
+from groupcheck.oracles.judge.live.walk import PATIENCE_S, Disagreement, ScheduleSums, Walk
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.processes.supervisor import until_interrupted
@@ -53,7 +53,7 @@ class Live(ModelComparison):
     scope: Scope
     # How many schedules were asked for.
     wanted: int
-    seen: Seen
+    seen: ScheduleSums
     # The shortest one, if there is any.
     disagreement: Disagreement | None
 
@@ -167,7 +167,7 @@ def needed() -> None:
 
 def explore(
     rows: Rows, address: str, schedules: int, seed: int, say: Say
-) -> tuple[Seen, Disagreement | None]:
+) -> tuple[ScheduleSums, Disagreement | None]:
     """Runs schedules, each with a group of its own, and returns what they met and the shortest
     disagreement. Raises `UserError` without Hypothesis.
 
@@ -178,7 +178,7 @@ def explore(
     import hypothesis
     from hypothesis import strategies
 
-    total, found = Seen(), list[Disagreement]()
+    total, found = ScheduleSums(), list[Disagreement]()
     first = 0.0
     connections = Connections(address)
 

@@ -28,8 +28,8 @@ from groupcheck.oracles.judge.following.requests import (
 from groupcheck.oracles.judge.following.said import instance
 from groupcheck.oracles.judge.following.states import Fitting, follow, in_all
 from groupcheck.oracles.judge.following.worlds import (
-    Asked,
     End,
+    OpenRequest,
     World,
     could,
     ends,
@@ -75,7 +75,7 @@ class Row:
 
 
 @define
-class Seen:
+class ScheduleSums:
     """The sum of what all schedules have met."""
 
     rows: set[Row] = field(factory=set)
@@ -96,7 +96,7 @@ class Walk:
         connections: Connections,
         group: str,
         choose: Choose,
-        total: Seen,
+        total: ScheduleSums,
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._rows, self._connections, self._group = rows, connections, group
@@ -157,7 +157,9 @@ class Walk:
             given.member,
         )
         before = self.worlds[0].memory
-        fitting = self._follow(ends(self._rows, self.worlds, given, Asked(number, version)), number)
+        fitting = self._follow(
+            ends(self._rows, self.worlds, given, OpenRequest(number, version)), number
+        )
         if any(EMPTIES in end.rules for end, _ in fitting.reached):
             self._emptied()
         self.worlds = list(fitting.states)

@@ -30,7 +30,7 @@ OUT_OF_REACH = ("other", "guard")
 
 
 @frozen
-class Explained:
+class ReasonsCheck:
     """The branches that a run left unexecuted, compared with the table."""
 
     reasons: tuple[Reason, ...]
@@ -50,7 +50,7 @@ def table() -> tuple[Reason, ...]:
     return tuple(structure(reason, Reason) for reason in json.loads(TABLE.read_text()))
 
 
-def explained(methods: Sequence[Method], reasons: Sequence[Reason]) -> Explained:
+def explained(methods: Sequence[Method], reasons: Sequence[Reason]) -> ReasonsCheck:
     """Matches the branches that were left unexecuted with the reasons for them."""
     missed: Counter[Place] = Counter()
     for method in methods:
@@ -60,7 +60,7 @@ def explained(methods: Sequence[Method], reasons: Sequence[Reason]) -> Explained
     given: Counter[Place] = Counter()
     for reason in reasons:
         given[reason.place] += reason.branches
-    return Explained(
+    return ReasonsCheck(
         tuple(reasons),
         tuple((missed - given).items()),
         tuple((given - missed).items()),

@@ -26,14 +26,14 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
 from groupcheck.oracles.simulate.intervals import Interval
-from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.oracles.simulate.replications import Progress, Results, replicated
+from groupcheck.oracles.simulate.run_cache import RunCache
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULTS,
     Alternative,
-    Described,
+    GroupDescription,
     alternatives,
 )
 from groupcheck.oracles.simulate.uses.advice_week import (
@@ -175,7 +175,7 @@ class Threshold:
 class Advice:
     """The answer. All alternatives saw the same seeds."""
 
-    described: Described
+    described: GroupDescription
     seed: int
     replications: int
     # Replications that were asked for; more than `replications` after Ctrl-C.
@@ -301,7 +301,7 @@ def _by_cost(costed: Sequence[AlternativeCost]) -> tuple[AlternativeCost, ...]:
 
 
 def advised(
-    described: Described,
+    described: GroupDescription,
     *,
     by: str = "stopped",
     replications: int | None = None,
@@ -309,7 +309,7 @@ def advised(
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
-    kept: Kept | None = None,
+    kept: RunCache | None = None,
 ) -> Advice:
     """Simulates every alternative in every event. `by` is one of `COSTS`; `replications`: None:
     `usual_replications`; `workers`, `least`, `report` and `kept` as `replicated` takes them. Equal
@@ -334,7 +334,9 @@ def advised(
     return summed(described, found, by=by, asked=replications, seed=seed)
 
 
-def summed(described: Described, found: Results, *, by: str, asked: int, seed: int) -> Advice:
+def summed(
+    described: GroupDescription, found: Results, *, by: str, asked: int, seed: int
+) -> Advice:
     """The advice by simulations that are done: in each replication those of `_wanted`, at least
     `LEAST_REPLICATIONS` of `asked`.
     """
@@ -374,20 +376,20 @@ def _measured(result: Result, measure: str) -> float:
     return result.ended_ms if measure == LENGTH else result.measures[measure]
 
 
-def usual_replications(described: Described) -> int:
+def usual_replications(described: GroupDescription) -> int:
     """How many replications are simulated unless somebody says it: fewer of a large group."""
     within = int(USUAL_S / expected_seconds(described, 1))
     return max(FEWEST_USUAL, min(MOST_USUAL, within))
 
 
-def expected_seconds(described: Described, replications: int) -> float:
+def expected_seconds(described: GroupDescription, replications: int) -> float:
     """How long `advised` takes, roughly."""
     wanted = _wanted(described, alternatives(described)[0])
     return replications * sum(map(expected_s, chain.from_iterable(wanted.values())))
 
 
 def _wanted(
-    described: Described, compared: Sequence[Alternative]
+    described: GroupDescription, compared: Sequence[Alternative]
 ) -> dict[tuple[object, ...], tuple[Setup, ...]]:
     """The simulations of one replication, each once: that of the last alternative, since what the
     group has now is the first one and may be odd.
@@ -396,7 +398,7 @@ def _wanted(
     return {key(described, a, e): setups(described, a, e) for a in compared for e in happening}
 
 
-def _shortened(described: Described, compared: Sequence[Alternative]) -> tuple[str, ...]:
+def _shortened(described: GroupDescription, compared: Sequence[Alternative]) -> tuple[str, ...]:
     least = min(away_ms(described, a) for a in compared)
     if least == described.restart_ms:
         return ()

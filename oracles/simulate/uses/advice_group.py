@@ -139,7 +139,7 @@ DEFAULTS = Alternative()
 
 
 @frozen(kw_only=True)
-class Described:
+class GroupDescription:
     """A group, as its owner describes it. Raises `UserError` where that makes no sense."""
 
     members: int = 10
@@ -281,7 +281,7 @@ def _consumer_now(
     return Alternative(variant, session, beat, found.max_poll_interval_ms)
 
 
-def alternatives(described: Described) -> tuple[list[Alternative], tuple[str, ...]]:
+def alternatives(described: GroupDescription) -> tuple[list[Alternative], tuple[str, ...]]:
     """All combinations of protocols and timeouts, with what the group has now, and remarks about
     those that are left out.
     """
@@ -302,7 +302,9 @@ def alternatives(described: Described) -> tuple[list[Alternative], tuple[str, ..
     return found, tuple(notes)
 
 
-def _of_consumer(described: Described, polls: list[float], notes: list[str]) -> list[Alternative]:
+def _of_consumer(
+    described: GroupDescription, polls: list[float], notes: list[str]
+) -> list[Alternative]:
     """Groups of KIP-848, with the session and the heartbeats of the broker."""
     if described.kafka is None:
         notes.append(
@@ -320,7 +322,7 @@ def _of_consumer(described: Described, polls: list[float], notes: list[str]) -> 
     return [Alternative(v, session, beat, poll) for v in OF_CONSUMER for poll in polls]
 
 
-def _sessions(described: Described, notes: list[str]) -> set[float]:
+def _sessions(described: GroupDescription, notes: list[str]) -> set[float]:
     sessions = {SHORT_SESSION_MS, DEFAULT_SESSION_MS}
     # The session began with the last heartbeat, and the process has to join, too.
     above = _rounded_up(1.2 * described.restart_ms + 2 * DEFAULT_HEARTBEAT_MS, 5_000)
@@ -335,7 +337,7 @@ def _sessions(described: Described, notes: list[str]) -> set[float]:
     return sessions
 
 
-def _polls(described: Described, notes: list[str]) -> set[float]:
+def _polls(described: GroupDescription, notes: list[str]) -> set[float]:
     polls = {DEFAULT_POLL_MS} if described.slow_ms < DEFAULT_POLL_MS else set()
     if described.slow_ms:
         above = max(_rounded_up(1.2 * described.slow_ms, 30_000), LEAST_POLL_MS)

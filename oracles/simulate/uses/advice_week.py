@@ -16,7 +16,7 @@ from groupcheck.oracles.simulate.uses.advice_group import (
     OF_CONSUMER,
     STATIC,
     Alternative,
-    Described,
+    GroupDescription,
 )
 
 HOUR_MS = 3_600_000.0
@@ -54,7 +54,7 @@ class Event:
     runs: int = 1
 
 
-def events(described: Described) -> tuple[Event, ...]:
+def events(described: GroupDescription) -> tuple[Event, ...]:
     """The events that happen to the group, if only never in a week."""
     week, members = described.week, described.members
     outage = {"pause_ms": distribution(described.outage_ms), "pause_every_s": 0.0}
@@ -77,7 +77,7 @@ def events(described: Described) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def background(described: Described, alternative: Alternative) -> tuple[Happens, ...]:
+def background(described: GroupDescription, alternative: Alternative) -> tuple[Happens, ...]:
     """What happens at random while an event is simulated: all that the week has, unless its events
     hardly ever meet.
     """
@@ -86,7 +86,7 @@ def background(described: Described, alternative: Alternative) -> tuple[Happens,
     return _happens(described, away_ms(described, alternative))
 
 
-def meet(described: Described) -> bool:
+def meet(described: GroupDescription) -> bool:
     """Do the events and slow messages of a week take so much of it that they meet each other? The
     answer is the same for all alternatives, so that they are compared in the same week.
     """
@@ -97,7 +97,7 @@ def meet(described: Described) -> bool:
     return sum(lengths) >= MEETING_SHARE
 
 
-def _happens(described: Described, away: float) -> tuple[Happens, ...]:
+def _happens(described: GroupDescription, away: float) -> tuple[Happens, ...]:
     """All that the week has, if a process is away for so long (ms) when it restarts."""
     week = described.week
     rates: tuple[tuple[Kind, float, float], ...] = (
@@ -111,7 +111,7 @@ def _happens(described: Described, away: float) -> tuple[Happens, ...]:
     return tuple(Happens(kind, WEEK_MS / rate, long) for kind, rate, long in rates if rate)
 
 
-def key(described: Described, alternative: Alternative, event: Event) -> tuple[object, ...]:
+def key(described: GroupDescription, alternative: Alternative, event: Event) -> tuple[object, ...]:
     """The values on which a simulation of the event depends: max.poll.interval.ms only if an
     application can be slower than that.
     """
@@ -120,7 +120,7 @@ def key(described: Described, alternative: Alternative, event: Event) -> tuple[o
     return event.name, alternative.variant, session, poll
 
 
-def away_ms(described: Described, alternative: Alternative) -> float:
+def away_ms(described: GroupDescription, alternative: Alternative) -> float:
     """How long a process is away in a simulated restart: no longer than until the others have its
     partitions (its session, and a round that waits for the slowest message), and their heartbeats
     have drifted apart. From then on nothing changes, and only heartbeats would be simulated.
@@ -129,13 +129,15 @@ def away_ms(described: Described, alternative: Alternative) -> float:
     return min(described.restart_ms, alternative.session_timeout_ms + rest_ms)
 
 
-def setups(described: Described, alternative: Alternative, event: Event) -> tuple[Setup, ...]:
+def setups(
+    described: GroupDescription, alternative: Alternative, event: Event
+) -> tuple[Setup, ...]:
     """The simulations of one event under one alternative that are one replication."""
     one = setup(described, alternative, event)
     return tuple(one.with_(seed=k * APART) for k in range(event.runs))
 
 
-def setup(described: Described, alternative: Alternative, event: Event) -> Setup:
+def setup(described: GroupDescription, alternative: Alternative, event: Event) -> Setup:
     """One simulation of one event under one alternative."""
     away = away_ms(described, alternative)
     most_ms = 2 * HOUR_MS + described.members * (away + 60_000)

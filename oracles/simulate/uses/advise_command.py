@@ -9,9 +9,9 @@ from pathlib import Path
 from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
-from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.replications import Results
+from groupcheck.oracles.simulate.run_cache import RunCache
 from groupcheck.oracles.simulate.uses import advice_document, advice_page, plots
 from groupcheck.oracles.simulate.uses.advice import (
     LEAST_REPLICATIONS,
@@ -20,7 +20,7 @@ from groupcheck.oracles.simulate.uses.advice import (
     summed,
     usual_replications,
 )
-from groupcheck.oracles.simulate.uses.advice_group import Described, Week, given
+from groupcheck.oracles.simulate.uses.advice_group import GroupDescription, Week, given
 
 LONG_S = 60.0  # from so many expected seconds on, people are told before
 
@@ -55,7 +55,7 @@ def run(
     """
     plots.possible(plot, html)
     assumptions, has = given(dict(settings), now, kafka)
-    described = Described(
+    described = GroupDescription(
         members=members,
         partitions=partitions or members,
         restart_ms=restart,
@@ -84,7 +84,7 @@ def run(
             workers=workers or cores(),
             least=LEAST_REPLICATIONS,
             report=report,
-            kept=Kept.opened(resume),
+            kept=RunCache.opened(resume),
         )
     answer(lambda: advice_document.document(found), lambda: advice_document.view(found), as_json)
     for path, writes in ((plot, advice_page.write_plot), (html, advice_page.write_html)):
@@ -103,7 +103,7 @@ def _warn(seconds: float) -> None:
         )
 
 
-def _sketch(described: Described, by: str, results: Results) -> str:
+def _sketch(described: GroupDescription, by: str, results: Results) -> str:
     """The recommendation, as far as it is known: after the first replication already."""
     done = len(results[0])
     so_far = summed(described, results, by=by, asked=done, seed=0)

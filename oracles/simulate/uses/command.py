@@ -12,10 +12,10 @@ from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.document import assumptions, listed
-from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import sketched
+from groupcheck.oracles.simulate.run_cache import RunCache
 from groupcheck.oracles.simulate.uses import plots, tables
-from groupcheck.oracles.simulate.uses.curves import Answered, answered, question, values_of
+from groupcheck.oracles.simulate.uses.curves import CurveResult, answered, question, values_of
 from groupcheck.traces.phrases import plural
 
 
@@ -44,7 +44,7 @@ def run(
     if parquet is not None:
         tables_of.needed("--parquet")
     base = with_settings(dict(settings), with_settings(question(name).assumed))
-    kept = Kept.opened(resume)
+    kept = RunCache.opened(resume)
     with reports(sketched(lambda _: "")) as report:
         found = answered(
             name,
@@ -73,7 +73,7 @@ def run(
     return EXIT_CODES["unknown"] if found.reason else 0
 
 
-def view(found: Answered) -> Any:
+def view(found: CurveResult) -> Any:
     """The curve as a table, one line for each point."""
     from rich.console import Group
     from rich.table import Table

@@ -17,9 +17,9 @@ from groupcheck.oracles.simulate.compare import SetupResults, compare
 from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.intervals import mean as mean_of
-from groupcheck.oracles.simulate.kept import Kept
 from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.oracles.simulate.replications import Progress
+from groupcheck.oracles.simulate.run_cache import RunCache
 from groupcheck.oracles.simulate.setup import Setup
 
 
@@ -53,7 +53,7 @@ class Curve:
 
 
 @frozen
-class Answered:
+class CurveResult:
     """A curve with its simulations: one row for each point, over the same seeds."""
 
     curve: Curve
@@ -242,8 +242,8 @@ def answered(
     workers: int = 1,
     least: int | None = None,
     report: Callable[[Progress], None] | None = None,
-    kept: Kept | None = None,
-) -> Answered:
+    kept: RunCache | None = None,
+) -> CurveResult:
     """Simulates all points of a curve. Without `assumptions`, those of the question hold.
     `workers`, `least`, `report` and `kept` as `replicated` takes them. Raises `UserError`.
     """
@@ -261,7 +261,7 @@ def answered(
     found = compare(
         setups, replications, seed, workers=workers, least=least, report=report, kept=kept
     )
-    return Answered(curve, seed, found.replications, found.rows, replications)
+    return CurveResult(curve, seed, found.replications, found.rows, replications)
 
 
 def values_of(name: str, given: Sequence[str]) -> tuple[float, ...]:

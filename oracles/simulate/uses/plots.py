@@ -17,7 +17,7 @@ from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.simulate import view
 from groupcheck.oracles.simulate.document import assumptions, listed
-from groupcheck.oracles.simulate.uses.curves import Answered, question
+from groupcheck.oracles.simulate.uses.curves import CurveResult, question
 from groupcheck.oracles.simulate.view import MEASURED, Unit, duration
 from groupcheck.traces.phrases import plural
 
@@ -52,7 +52,7 @@ def possible(plot: Path | None, html: Path | None) -> None:
         needed("--html")
 
 
-def drawn(found: Answered, format: str) -> bytes:
+def drawn(found: CurveResult, format: str) -> bytes:
     """The picture: one panel for each measure. Equal curves give equal bytes."""
     needed("a plot")
     from matplotlib.figure import Figure
@@ -68,7 +68,7 @@ def drawn(found: Answered, format: str) -> bytes:
         return saved(figure, format)
 
 
-def _is_zero(found: Answered, measure: str) -> bool:
+def _is_zero(found: CurveResult, measure: str) -> bool:
     """Is there nothing to see? All points are 0, or have not ended."""
     means = [found.interval(k, measure).mean for k in found.places(measure)]
     return not any(math.isfinite(mean) and mean for mean in means)
@@ -89,7 +89,7 @@ def saved(figure: Any, format: str) -> bytes:
     return out.getvalue()
 
 
-def _panel(axes: Any, found: Answered, measure: str) -> None:
+def _panel(axes: Any, found: CurveResult, measure: str) -> None:
     points = found.curve.points
     words, unit_of = MEASURED[measure]
     means = [found.interval(k, measure).mean for k in found.places(measure)]
@@ -114,7 +114,7 @@ def _panel(axes: Any, found: Answered, measure: str) -> None:
     axes.legend()
 
 
-def axis_unit(found: Answered) -> Unit:
+def axis_unit(found: CurveResult) -> Unit:
     """The unit of a curve's axis: that of its largest value, if they are times."""
     if not question(found.curve.name).unit:
         return Unit("", digits=1)
@@ -126,12 +126,12 @@ def with_unit(words: str, unit: Unit) -> str:
     return f"{words} ({unit.name})" if unit.name else words
 
 
-def write_plot(found: Answered, path: Path) -> None:
+def write_plot(found: CurveResult, path: Path) -> None:
     """Writes the picture whole or not at all. Raises `UserError`."""
     write(path, drawn(found, kind(path)))
 
 
-def write_html(found: Answered, path: Path) -> None:
+def write_html(found: CurveResult, path: Path) -> None:
     """Writes one page with the picture, the figures and the assumptions; it loads nothing."""
     first = found.curve.points[0].setup.stated
     parts = [
@@ -147,7 +147,7 @@ def write_html(found: Answered, path: Path) -> None:
     write(path, page(found.curve.title, says, parts, unknown=bool(found.reason)))
 
 
-def figures(found: Answered) -> tuple[list[str], list[list[str]]]:
+def figures(found: CurveResult) -> tuple[list[str], list[list[str]]]:
     """The heads of a curve's table, and a row for each point."""
     curve = found.curve
     heads = ["", curve.axis, *(MEASURED[measure][0] for measure in curve.measures)]
@@ -165,7 +165,7 @@ def figures(found: Answered) -> tuple[list[str], list[list[str]]]:
     ]
 
 
-def conclusion(found: Answered) -> str:
+def conclusion(found: CurveResult) -> str:
     """The first measure of a curve at the ends of each line, in one sentence. If the curve has a
     cost, a second sentence tells it at both ends, and a third the step that gains most.
     """
@@ -177,7 +177,7 @@ def conclusion(found: Answered) -> str:
     )
 
 
-def _gained(found: Answered, measure: str, cost: str) -> str:
+def _gained(found: CurveResult, measure: str, cost: str) -> str:
     """The step of the axis at which a measure falls by the largest factor, and what it costs there;
     empty where it falls nowhere. What may be 0 already, by its interval, is not known to fall.
     """
@@ -200,7 +200,7 @@ def _gained(found: Answered, measure: str, cost: str) -> str:
     )
 
 
-def _ends(found: Answered, measure: str) -> str:
+def _ends(found: CurveResult, measure: str) -> str:
     """A measure at both ends of each line of the curve, in one sentence."""
     curve, along = found.curve, axis_unit(found)
     words, unit_of = MEASURED[measure]

@@ -14,7 +14,7 @@ from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.document import assumptions, interval
 from groupcheck.oracles.simulate.intervals import CONFIDENCE
 from groupcheck.oracles.simulate.uses.curve_types import CurveDocument, Point
-from groupcheck.oracles.simulate.uses.curves import Answered
+from groupcheck.oracles.simulate.uses.curves import CurveResult
 
 SCHEMA = "groupcheck.curve/1"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
@@ -22,7 +22,7 @@ FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 COLUMNS = parquet.columns_of(Point, wide=("members", "partitions", "seed", "replications"))
 
 
-def points(found: Answered) -> list[Point]:
+def points(found: CurveResult) -> list[Point]:
     """All figures with their intervals; null for what never ended, or has no interval."""
     made = []
     for k, point in enumerate(found.curve.points):
@@ -45,12 +45,12 @@ def points(found: Answered) -> list[Point]:
     return made
 
 
-def rows(found: Answered) -> list[dict[str, Any]]:
+def rows(found: CurveResult) -> list[dict[str, Any]]:
     """The same as plain rows, for tables."""
     return [json_schemas.printed(one) for one in points(found)]
 
 
-def document(found: Answered) -> dict[str, Any]:
+def document(found: CurveResult) -> dict[str, Any]:
     """The whole answer; `assumptions` are those of the first point."""
     curve = found.curve
     shown = CurveDocument(
@@ -68,7 +68,7 @@ def document(found: Answered) -> dict[str, Any]:
     return json_schemas.document(SCHEMA, shown)
 
 
-def write_csv(found: Answered, path: Path) -> None:
+def write_csv(found: CurveResult, path: Path) -> None:
     """Writes the rows as CSV. Raises `UserError`."""
     write_rows(rows(found), COLUMNS, path)
 
@@ -99,6 +99,6 @@ def cell(value: Any) -> str:
     return "-" if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
-def write_parquet(found: Answered, path: Path) -> None:
+def write_parquet(found: CurveResult, path: Path) -> None:
     """Writes the rows as Parquet. Raises `UserError`."""
     parquet.write_table(rows(found), COLUMNS, path)

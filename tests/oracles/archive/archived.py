@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.dataset as dataset
 
-from groupcheck.oracles.archive.task import Done, Pack, replay_pack
+from groupcheck.oracles.archive.task import Pack, TaskFiles, replay_pack
 from groupcheck.oracles.replay.document import file_document, group_document
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.parquet import speakable
@@ -24,7 +24,7 @@ Table = list[dict[str, Any]]
 def in_process(uri: str) -> Any:
     """What replays packs without Spark."""
 
-    def run(packs: Sequence[Pack]) -> list[Done]:
+    def run(packs: Sequence[Pack]) -> list[TaskFiles]:
         return [replay_pack(uri, pack) for pack in packs]
 
     return run

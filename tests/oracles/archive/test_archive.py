@@ -24,7 +24,7 @@ from groupcheck.oracles.archive.finding import dealt, find_sources
 from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
-from groupcheck.oracles.archive.task import Done, Pack, Source
+from groupcheck.oracles.archive.task import Pack, Source, TaskFiles
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.spark.job import JobError
 from groupcheck.traces import reading
@@ -277,7 +277,7 @@ def test_where_tasks_die_the_file_to_blame_is_found(tmp_path: Path) -> None:
         log(tmp_path / f"{k}.log", f"g{k}")
     archive = tmp_path / "a"
 
-    def dying(packs: Sequence[Pack]) -> list[Done]:
+    def dying(packs: Sequence[Pack]) -> list[TaskFiles]:
         if any(source.path.endswith("6.log") for pack in packs for source in pack.sources):
             raise JobError("Python worker exited unexpectedly")
         return in_process(str(archive))(packs)
@@ -295,7 +295,7 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
     log(tmp_path / "1.log", "g")
     archive = tmp_path / "a"
 
-    def second(packs: Sequence[Pack]) -> list[Done]:
+    def second(packs: Sequence[Pack]) -> list[TaskFiles]:
         run(archive, tmp_path / "1.log")
         return []
 

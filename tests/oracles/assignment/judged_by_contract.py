@@ -11,9 +11,9 @@ from itertools import product
 
 from wrong_assignors import WRONG
 
-from groupcheck.oracles.assignment.against.asked import AGAIN, Answers, asked_of
 from groupcheck.oracles.assignment.against.groups import drawn
 from groupcheck.oracles.assignment.against.libraries import callables
+from groupcheck.oracles.assignment.against.promise_questions import AGAIN, Answers, asked_of
 from groupcheck.oracles.assignment.against.searches import EXAMPLES
 from groupcheck.oracles.assignment.promises import ASSIGNORS, variants
 

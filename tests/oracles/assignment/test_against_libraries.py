@@ -10,14 +10,14 @@ from importlib import metadata
 import pytest
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-from groupcheck.oracles.assignment.against.asked import (
+from groupcheck.oracles.assignment.against.command import finding_words, library_of
+from groupcheck.oracles.assignment.against.finding import circumstances
+from groupcheck.oracles.assignment.against.promise_questions import (
     answer_of,
     answer_shown,
     asked_of,
     breaks,
 )
-from groupcheck.oracles.assignment.against.command import finding_words, library_of
-from groupcheck.oracles.assignment.against.finding import circumstances
 from groupcheck.oracles.assignment.against.reducing import smaller_by_two
 from groupcheck.oracles.assignment.against.searches import findings
 

@@ -15,11 +15,11 @@ import pytest
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, round_robin, sticky
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.against import asked, offered
-from groupcheck.oracles.assignment.against.asked import answer_of
+from groupcheck.oracles.assignment.against import offered, promise_questions
 from groupcheck.oracles.assignment.against.command import library_of, result_lines
 from groupcheck.oracles.assignment.against.libraries import callables, programs
 from groupcheck.oracles.assignment.against.offered import Library, OfferedAssignor, assigned
+from groupcheck.oracles.assignment.against.promise_questions import answer_of
 from groupcheck.oracles.assignment.against.searches import findings
 from groupcheck.oracles.command_line.cli import run
 
@@ -100,7 +100,7 @@ def test_what_an_assignor_raises_is_its_answer_and_so_is_that_it_does_not_end():
 
 
 def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any_more(monkeypatch):
-    monkeypatch.setattr(asked, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(promise_questions, "PATIENCE_S", 0.05)
     asked_for = []
 
     def hangs(group):
@@ -112,7 +112,7 @@ def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any
         Library("own", "", (OfferedAssignor("own", None, hangs, offered.group_code),)), EXAMPLES
     )
     assert (
-        len(asked_for) == asked.MOST_HUNG
+        len(asked_for) == promise_questions.MOST_HUNG
         and result.given_up == ("own",)
         and result.document()["given_up"] == ["own"]
     )
@@ -125,7 +125,7 @@ def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any
 
 
 def test_a_program_that_breaks_down_each_time_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(asked, "MOST_BROKEN", 5)
+    monkeypatch.setattr(promise_questions, "MOST_BROKEN", 5)
     result = findings(program(tmp_path, "sys.exit(3)"), EXAMPLES)
     assert [f.words for f in result.findings] == ["no answer: it ended with exit code 3"] and len(
         result.given_up

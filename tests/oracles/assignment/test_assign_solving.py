@@ -23,7 +23,7 @@ from groupcheck.oracles.assignment.promises import Case
 from groupcheck.oracles.assignment.solve import by_z3 as z3_side
 from groupcheck.oracles.assignment.solve import solving
 from groupcheck.oracles.assignment.solve.by_z3 import by_z3
-from groupcheck.oracles.assignment.solve.highs import Planned, plan
+from groupcheck.oracles.assignment.solve.highs import HighsAnswer, plan
 from groupcheck.oracles.command_line import cli
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
@@ -299,7 +299,7 @@ def test_where_z3_does_not_find_why_highs_leaves_out_one_after_the_other(capsys,
 
 
 def test_where_highs_does_not_decide_z3_does(capsys, monkeypatch):
-    monkeypatch.setattr(solving, "plan", lambda *_: Planned())
+    monkeypatch.setattr(solving, "plan", lambda *_: HighsAnswer())
     code, document = told(capsys, DATA / "constraints.json")
     assert (code, document["origin"]) == (1, "found by z3, with the fewest moves")
 

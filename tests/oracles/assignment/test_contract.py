@@ -11,7 +11,7 @@ import pytest
 
 import groupcheck
 from groupcheck.model.assignors import NoAssignment, cooperative_sticky, range_, round_robin, sticky
-from groupcheck.oracles.assignment.against import asked
+from groupcheck.oracles.assignment.against import promise_questions
 from groupcheck.oracles.assignment.optimum import optimum
 
 SUITE = """
@@ -162,7 +162,7 @@ def test_where_claims_are_older_kafkas_own_sticky_breaks_a_promise_and_that_it_d
 
 
 def test_of_an_assignor_that_hangs_no_promise_counts_as_kept(monkeypatch):
-    monkeypatch.setattr(asked, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(promise_questions, "PATIENCE_S", 0.05)
 
     def hangs(group):
         while True:

@@ -10,10 +10,10 @@ import pytest
 
 import groupcheck
 from groupcheck.model.assignors import Group, Member, NoAssignment, round_robin
-from groupcheck.oracles.assignment.against import asked
-from groupcheck.oracles.assignment.against.asked import answer_of
+from groupcheck.oracles.assignment.against import promise_questions
 from groupcheck.oracles.assignment.against.command import finding_words
 from groupcheck.oracles.assignment.against.libraries import callables
+from groupcheck.oracles.assignment.against.promise_questions import answer_of
 
 PAIR = Group({"t": 2}, [Member("A", ["t"]), Member("B", ["t"])])
 TOO_FEW = 3  # examples: an assignor that hangs is not given up before they are used up
@@ -71,7 +71,7 @@ def test_no_promise_of_a_function_that_never_answers_is_green(function, why, lik
 
 
 def test_no_promise_of_a_function_that_hangs_is_green_however_few_examples_there_are(monkeypatch):
-    monkeypatch.setattr(asked, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(promise_questions, "PATIENCE_S", 0.05)
     told = failures(hangs, like="range", examples=TOO_FEW)
     assert {"answers", "valid", "complete", "co-partitioned", "in any order"} < set(told)
     assert all(words and "no answer: none within" in words for words in told.values())
@@ -105,7 +105,10 @@ def traceback_of(function):
 def test_a_traceback_has_the_frames_of_the_function_and_none_of_groupcheck():
     told = traceback_of(raises)
     frames = [line.split(", in ")[1] for line in told.splitlines() if ", in " in line]
-    assert frames == ["raises", "deep"] and "oracles/assignment/against/asked.py" not in told
+    assert (
+        frames == ["raises", "deep"]
+        and "oracles/assignment/against/promise_questions.py" not in told
+    )
     assert "ValueError: what was wrong before" in told
     assert told.endswith("LookupError: no such member\n")
 

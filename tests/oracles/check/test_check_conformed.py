@@ -15,16 +15,16 @@ from groupcheck.oracles.check import run as check_run
 from groupcheck.oracles.check.conformed import ids_known, rests
 from groupcheck.oracles.command_line.cli import run
 from groupcheck.oracles.explain import subject
-from groupcheck.oracles.explain.answer import Conformed
+from groupcheck.oracles.explain.answer import ConformedPart
 
 ONE, TWO = ({"members": n, "generations": 1} for n in (1, 2))
 
 
 @pytest.fixture
-def within(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Conformed]:
+def within(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ConformedPart]:
     """Checks within conformed scopes that are small enough for a test."""
 
-    def checked(*scopes: dict[str, Any], **options: Any) -> Conformed:
+    def checked(*scopes: dict[str, Any], **options: Any) -> ConformedPart:
         variant = attrs.evolve(load("classic"), conformed=scopes, executed=())
         monkeypatch.setattr(subject, "load", lambda name: variant)
         result = check_run.check("classic", conformed=True, **options)
@@ -34,12 +34,12 @@ def within(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Conformed]:
     return checked
 
 
-def test_two_members_without_faults_lie_inside_their_scope(within: Callable[..., Conformed]):
+def test_two_members_without_faults_lie_inside_their_scope(within: Callable[..., ConformedPart]):
     found = within(TWO, members=2, generations=1)
     assert (found.outside, found.example) == (0, None) and found.memories == found.inside > 30
 
 
-def test_a_member_that_crashes_and_comes_back_is_two_ids(within: Callable[..., Conformed]):
+def test_a_member_that_crashes_and_comes_back_is_two_ids(within: Callable[..., ConformedPart]):
     faults = {"members": 1, "generations": 1, "any_faults": 1}
     small, larger = within(ONE, **faults), within(ONE, TWO, **faults)
     assert small.memories == larger.memories == larger.inside > small.inside > 0
@@ -47,18 +47,18 @@ def test_a_member_that_crashes_and_comes_back_is_two_ids(within: Callable[..., C
     assert [scope["members"] for scope in larger.scopes] == [1, 2]
 
 
-def test_a_generation_more_lies_outside(within: Callable[..., Conformed]):
+def test_a_generation_more_lies_outside(within: Callable[..., ConformedPart]):
     found = within(TWO, members=2, generations=2)
     assert 0 < found.inside < found.memories and "generation 2" in (found.example or "")
 
 
-def test_settings_of_the_check_are_those_of_the_scope(within: Callable[..., Conformed]):
+def test_settings_of_the_check_are_those_of_the_scope(within: Callable[..., ConformedPart]):
     capped = {**ONE, "settings": {"max_size": "1"}}
     assert within(ONE, capped, members=1, generations=1, max_size=1).scopes == (capped,)
     assert within(capped, members=1, generations=1).inside == 0
 
 
-def test_a_fault_that_the_scope_leaves_out_is_outside(within: Callable[..., Conformed]):
+def test_a_fault_that_the_scope_leaves_out_is_outside(within: Callable[..., ConformedPart]):
     no_fault = {**ONE, "faults": {}}
     assert within(no_fault, members=1, generations=1).outside == 0
     assert within(no_fault, members=1, generations=1, faults={"fail_over": 1}).outside > 0
@@ -92,7 +92,7 @@ def test_a_round_that_only_the_scope_holds_up_is_no_memory_of_a_coordinator():
 
 
 def test_the_document_and_the_report_say_it(
-    within: Callable[..., Conformed], capsys: pytest.CaptureFixture[str], misfits
+    within: Callable[..., ConformedPart], capsys: pytest.CaptureFixture[str], misfits
 ):
     within(ONE, members=1, generations=1)  # sets the scopes
     options = ["check", "classic", "--members", "1", "--generations", "1", "--conformed"]

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.documents import documents
-from groupcheck.oracles.show.json_schemas import Described
+from groupcheck.oracles.show.json_schemas import DocumentSchema
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests/data"
@@ -124,7 +124,7 @@ def record(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("one", ALL, ids=IDS)
-def test_a_schema_is_one_of_draft_2020_12_and_describes_every_field(one: Described):
+def test_a_schema_is_one_of_draft_2020_12_and_describes_every_field(one: DocumentSchema):
     Draft202012Validator.check_schema(one.schema)
     told = {path: part.get("description", "") for path, part in fields(one.schema)}
     assert len(told) > 5
@@ -133,7 +133,7 @@ def test_a_schema_is_one_of_draft_2020_12_and_describes_every_field(one: Describ
 
 
 @pytest.mark.parametrize("one", ALL, ids=IDS)
-def test_no_object_takes_a_field_that_its_schema_does_not_list(one: Described):
+def test_no_object_takes_a_field_that_its_schema_does_not_list(one: DocumentSchema):
     there = list(objects(one.schema))
     assert there
     # Those of a difference between assignors have fields with the names of what is compared.
@@ -144,7 +144,7 @@ def test_no_object_takes_a_field_that_its_schema_does_not_list(one: Described):
 
 
 @pytest.mark.parametrize("one", ALL, ids=IDS)
-def test_a_field_too_many_is_refused_and_so_is_each_field_that_is_missing(one: Described):
+def test_a_field_too_many_is_refused_and_so_is_each_field_that_is_missing(one: DocumentSchema):
     top = record(one.schema)
     judge = Draft202012Validator(top)
     errors = [error.message for error in judge.iter_errors({"surprise": 1})]

@@ -34,7 +34,7 @@ from groupcheck.oracles.kafka.client_commands import (
     Unsubscribe,
 )
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 
 POLL, NETWORK, BEAT = Poll(), Network(), Beat()
 ME = "c-0"
@@ -146,7 +146,7 @@ def react(situation: Situation, driver: Driver) -> Expected:
     begun = attrs.evolve(setup(2, autocommit=True), assignors=(assignor,))
     schedule = Schedule((*led, *events), begun)
     (made,) = driver.run_all([schedule])
-    if isinstance(made, Lost) or made.refused:
+    if isinstance(made, LostSchedule) or made.refused:
         raise AssertionError(f"{situation.name}: {made}")
     assert isinstance(made, Transcript)
     last = made.last

@@ -23,7 +23,7 @@ from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost, Transcript
+from groupcheck.oracles.kafka.schedule import LostSchedule, Transcript
 
 MOST_WAITING = 12  # steps that are made up before the real coordinator takes them
 
@@ -36,7 +36,7 @@ class Disagreement(Exception):
 
     given: Input
     what: tuple[str, ...]
-    transcript: Transcript | Lost
+    transcript: Transcript | LostSchedule
 
     def __str__(self) -> str:
         told = [
@@ -142,12 +142,12 @@ class RandomWalk:
     def _follow(self, rows: tuple[Row, ...], lost: bool, scope: Scope) -> None:
         job = job_of(rows, self._at, scope, lost=lost)
         result = self._driver.run(job.schedule(self.scope))
-        if isinstance(result, Lost) or result.refused:
+        if isinstance(result, LostSchedule) or result.refused:
             raise Disagreement(
                 rows[-1].given,
                 (
                     str(result)
-                    if isinstance(result, Lost)
+                    if isinstance(result, LostSchedule)
                     else f"the driver refuses: {result.refused}",
                 ),
                 result,

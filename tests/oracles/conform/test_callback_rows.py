@@ -27,8 +27,8 @@ from groupcheck.oracles.conform.member.moves import (
     INSTANCE,
     NETWORK,
     POLL,
+    Observations,
     Probe,
-    Seen,
     Standing,
     setup_of,
 )
@@ -160,7 +160,7 @@ def test_new_partitions_come_to_a_cooperative_member_that_has_heard_25(coordinat
     well = row_of(rows, Input(Does.POLL, during=During.BEATS, code=0), before)
     found = coordinator.run_all([heard.probe, well.probe])
     of_heard, of_well = (
-        {f.promise for f in broken(row.before, row.given, seen) if isinstance(seen, Seen)}
+        {f.promise for f in broken(row.before, row.given, seen) if isinstance(seen, Observations)}
         for row, seen in zip((heard, well), found, strict=True)
     )
     assert (of_heard, of_well) == ({"assigned_in_its_generation"}, set())
@@ -175,7 +175,7 @@ def test_a_static_member_that_is_fenced_in_its_callback_takes_its_place_back(
     heard = (Advance(ms=HEARTBEAT_MS), BEAT, NETWORK, failed("Heartbeat", 82), NETWORK)
     probe = Probe(standing, (Callback(on="revoked", during=heard), POLL, POLL))
     (seen,) = coordinator.run_all([probe])
-    assert isinstance(seen, Seen)
+    assert isinstance(seen, Observations)
     (_, polled, nothing), (_, _, thrown) = seen.steps[1:]
     (join,) = polled.sent
     told = (join.api, join.data["memberId"], join.data["groupInstanceId"])

@@ -22,7 +22,7 @@ from groupcheck.oracles.assignment.conform.comparing import (
     difference,
     ours,
 )
-from groupcheck.oracles.assignment.conform.findings import Asked
+from groupcheck.oracles.assignment.conform.findings import AssignorFindings
 from groupcheck.oracles.assignment.conform.inputs import families, random_groups
 from groupcheck.oracles.assignment.groups import shown, size
 from groupcheck.oracles.assignment.promises import thrown
@@ -144,7 +144,7 @@ def test_of_the_sticky_assignors_four_causes_of_a_broken_promise_are_told_apart(
             [Member("A", "t"), Member("B", "", {"t": [0]}, 1), Member("C", "t", {"t": [0, 1]}, 2)],
         ),
     )
-    asked = Asked(assignor)
+    asked = AssignorFindings(assignor)
     for group, answer in answers(coordinator, assignor, causes):
         asked.ask(group, answer)
     words = {

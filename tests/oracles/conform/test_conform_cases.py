@@ -15,7 +15,7 @@ from groupcheck.oracles.conform.situations.running import SITUATIONS, execute
 from groupcheck.oracles.conform.versions import Versions
 from groupcheck.oracles.conform.versions_differ import Change
 from groupcheck.oracles.judge.live.live import Live
-from groupcheck.oracles.judge.live.walk import Disagreement, Seen
+from groupcheck.oracles.judge.live.walk import Disagreement, ScheduleSums
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.show.suite import Suite
@@ -120,7 +120,7 @@ def test_each_assignor_is_a_case():
     ],
 )
 def test_schedules_over_the_wire_are_one_case(agreeing, schedules, disagreement, expected):
-    seen = Seen(schedules=schedules)
+    seen = ScheduleSums(schedules=schedules)
     found = Live(
         variant="classic",
         scope=agreeing.scope,
@@ -141,7 +141,7 @@ def test_a_schedule_over_the_wire_is_shown_in_lines_that_are_not_folded(agreeing
         scope=agreeing.scope,
         kafka="4.3.0",
         wanted=10,
-        seen=Seen(schedules=4),
+        seen=ScheduleSums(schedules=4),
         disagreement=Disagreement(("error is 22",), (line.strip(),), False),
         seconds=1.0,
     )

@@ -22,7 +22,7 @@ from groupcheck.model.variants import load, names
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
 from groupcheck.oracles.conform.member.every_row import every_row, styles_of
-from groupcheck.oracles.conform.member.moves import Seen
+from groupcheck.oracles.conform.member.moves import Observations
 from groupcheck.oracles.kafka.driver import Driver, shared
 
 ROWS = {AUTO: 445, SYNC: 336, ASYNC: 776}
@@ -50,11 +50,11 @@ def healthy(style: str) -> StyledRows:
 
 
 @cache
-def executed(style: str) -> list[tuple[StyleRow, Seen]]:
+def executed(style: str) -> list[tuple[StyleRow, Observations]]:
     every = list(healthy(style).rows())
     assert len(every) == ROWS[style]
     seen = list(shared("4.3.0").run_all(row.probe for row in every[::EACH]))
-    assert all(isinstance(s, Seen) for s in seen)
+    assert all(isinstance(s, Observations) for s in seen)
     return list(zip(every[::EACH], seen, strict=True))
 
 

@@ -21,7 +21,7 @@ from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
 from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
-from groupcheck.oracles.conform.member.moves import Seen, Standing, setup_of
+from groupcheck.oracles.conform.member.moves import Observations, Standing, setup_of
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import MemberRow, Tour, different
@@ -146,7 +146,7 @@ def test_a_member_that_left_while_it_revoked_is_given_new_partitions_all_the_sam
     given = Input(Does.POLL, during=during, code=22 if during == During.COMMITS else NONE)
     (outcome,) = rows.outcomes(memory, given)
     (seen,) = coordinator.run_all([MemberRow(memory, given, outcome, standing).probe])
-    assert isinstance(seen, Seen)
+    assert isinstance(seen, Observations)
     assert [f.promise for f in broken(memory, given, seen)] == broken_ones
 
 

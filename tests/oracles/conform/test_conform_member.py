@@ -27,7 +27,7 @@ from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.conformance import conform_member
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome
-from groupcheck.oracles.conform.member.moves import Seen, Standing, setup
+from groupcheck.oracles.conform.member.moves import Observations, Standing, setup
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import NO_ROW, MemberRow, Tour, different
@@ -375,7 +375,7 @@ def commits(offset: int) -> dict[str, Any]:
 def test_a_broken_promise_of_a_member_is_found(
     changes: dict[str, Any], does: Does, broken_ones: list[str]
 ) -> None:
-    seen = Seen(looked(), ((Poll(), looked(**changes), None),))
+    seen = Observations(looked(), ((Poll(), looked(**changes), None),))
     assert [f.promise for f in broken(Memory(), Input(does), seen)] == broken_ones
 
 

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from groupcheck.oracles.conform.promises import broken
-from groupcheck.oracles.kafka.answers import Answer, Subscribed
+from groupcheck.oracles.kafka.answers import Answer, Subscription
 from groupcheck.oracles.kafka.commands import Command, Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory, Timer
 from groupcheck.oracles.kafka.records import GroupRecord, LoggedMember
@@ -43,7 +43,7 @@ LOGGED = GroupRecord(
     "range",
     "m1",
     0,
-    (LoggedMember("m1", None, 1, 1, Subscribed(), None),),
+    (LoggedMember("m1", None, 1, 1, Subscription(), None),),
 )
 BEAT = Heartbeat(member="m1", generation=1)
 

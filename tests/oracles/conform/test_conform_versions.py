@@ -10,7 +10,7 @@ import pytest
 from groupcheck.oracles.command_line.cli import run
 from groupcheck.oracles.conform.versions_differ import Change, difference
 from groupcheck.oracles.kafka.commands import (
-    Fire,
+    Firing,
     Heartbeat,
     JoinGroup,
     LeaveGroup,
@@ -19,7 +19,7 @@ from groupcheck.oracles.kafka.commands import (
     SyncGroup,
 )
 from groupcheck.oracles.kafka.driver import Conversation, Driver
-from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
+from groupcheck.oracles.kafka.schedule import LostSchedule, Schedule, Transcript
 
 
 def of(coordinator: Driver, *commands, **setup) -> Transcript:
@@ -76,7 +76,7 @@ def test_values_that_no_line_of_a_transcript_shows_are_told(coordinator: Driver)
 
 def test_a_version_that_breaks_differs_from_one_that_does_not(coordinator: Driver):
     joined = of(coordinator, JoinGroup())
-    lost = Lost(joined.schedule, "died", None)
+    lost = LostSchedule(joined.schedule, "died", None)
     assert difference(lost, joined) == ("the driver", ("one version broke",))
     assert difference(lost, lost) is None
 
@@ -121,8 +121,8 @@ def test_a_late_join_completes_a_round_for_a_member_that_has_not_revoked(coordin
 
     for command in (JoinGroup(), JoinGroup(member="m1"), JoinGroup(), JoinGroup(member="m2")):
         do(command)
-    do(Fire(timer="join-g"))
-    joined = do(Fire(timer="join-g"))
+    do(Firing(timer="join-g"))
+    joined = do(Firing(timer="join-g"))
     leader, follower = ("m1", "m2") if joined.memory.leader == "m1" else ("m2", "m1")
     do(
         SyncGroup(

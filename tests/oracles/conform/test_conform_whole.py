@@ -24,7 +24,7 @@ from groupcheck.oracles.conform.whole.look import NOW_MS, look
 from groupcheck.oracles.conform.whole.model import Chance, Following, Plan, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES, broken
 from groupcheck.oracles.conform.whole.real import form_of
-from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again, draw
+from groupcheck.oracles.conform.whole.schedule import Setup, StepRefusal, Walk, _effort, again, draw
 from groupcheck.oracles.conform.whole.turns import Turn, possible
 from groupcheck.oracles.kafka.driver import Driver, shared
 
@@ -433,7 +433,7 @@ def test_a_member_that_has_left_its_generation_closes_without_leave_group(
 
 
 def test_what_cannot_happen_is_refused(coordinator: Driver, model: Following):
-    with pytest.raises(Refused, match="no timer sync-g is armed"):
+    with pytest.raises(StepRefusal, match="no timer sync-g is armed"):
         walked(coordinator, model, Turn("fire", key="sync-g"))
 
 

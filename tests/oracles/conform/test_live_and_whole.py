@@ -27,7 +27,7 @@ from groupcheck.oracles.conform.whole.conformance import conform_whole
 from groupcheck.oracles.judge.following.said import TOPIC
 from groupcheck.oracles.judge.live import live
 from groupcheck.oracles.judge.live.live import explore, rows_of, settings_of
-from groupcheck.oracles.judge.live.walk import Disagreement, Seen
+from groupcheck.oracles.judge.live.walk import Disagreement, ScheduleSums
 from groupcheck.oracles.kafka import driver
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.record.running import running
@@ -142,12 +142,12 @@ SEEDS = iter(range(100, 1000))  # groups are called by them, and share a broker
 
 def sent(
     address: str, variant: str, settings: Settings, schedules: int = 12, mutation: str | None = None
-) -> tuple[Seen, Disagreement | None]:
+) -> tuple[ScheduleSums, Disagreement | None]:
     rows = rows_of(variant, mutation=mutation, settings=settings)
     return explore(rows, address, schedules, next(SEEDS), quiet)
 
 
-def fired(seen: Seen) -> set[str]:
+def fired(seen: ScheduleSums) -> set[str]:
     return {label for row in seen.rows for label in row.rules}
 
 

@@ -10,19 +10,19 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line.cli import run
-from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, setup
+from groupcheck.oracles.conform.member.moves import Observations, Probe, Standing, setup
 from groupcheck.oracles.conform.member.versions_differ import begins, difference
 from groupcheck.oracles.kafka.client import Thrown
 from groupcheck.oracles.kafka.client_commands import Poll
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 
 FOUR = "conform classic --side member --generations 1 --set partitions=1 --set autocommit=no"
 
 
-def seen(coordinator: Driver) -> Seen:
+def seen(coordinator: Driver) -> Observations:
     (told,) = coordinator.run_all([Probe(Standing(setup(1, autocommit=True)), (Poll(),))])
-    assert isinstance(told, Seen)
+    assert isinstance(told, Observations)
     return told
 
 
@@ -32,22 +32,22 @@ def test_what_differs_is_named(coordinator: Driver) -> None:
     assert list(difference(first, first)) == []
 
     def told(**changes: object) -> list[str]:
-        other = Seen(first.before, ((command, attrs.evolve(look, **changes), None),))
+        other = Observations(first.before, ((command, attrs.evolve(look, **changes), None),))
         return list(difference(first, other))
 
     assert told(state="STABLE", heart="on") == ["state", "heart"]
     assert told(sent=()) == ["requests in flight"]
     assert told(sent=(attrs.evolve(look.sent[0], v=1),)) == ["FindCoordinator: version"]
     thrown = Thrown("KafkaException", "old", -1)
-    throws = Seen(first.before, ((command, look, thrown),))
+    throws = Observations(first.before, ((command, look, thrown),))
     assert list(difference(first, throws)) == ["exception"]
-    says = Seen(first.before, ((command, look, attrs.evolve(thrown, message="new")),))
+    says = Observations(first.before, ((command, look, attrs.evolve(thrown, message="new")),))
     assert list(difference(throws, says)) == ["message of an exception"]
 
 
 def test_a_row_that_one_version_cannot_carry_out_differs(coordinator: Driver) -> None:
     first = seen(coordinator)
-    lost = Lost(Probe(Standing(setup(1, autocommit=True)), (Poll(),)), "died", None)
+    lost = LostSchedule(Probe(Standing(setup(1, autocommit=True)), (Poll(),)), "died", None)
     assert list(difference(lost, first)) == ["one version cannot carry it out"]
     assert list(difference(lost, lost)) == []
 
@@ -55,8 +55,8 @@ def test_a_row_that_one_version_cannot_carry_out_differs(coordinator: Driver) ->
 class Unfit(Driver):
     """A driver that does not fit its client."""
 
-    def run(self, schedule: Any) -> Lost:
-        return Lost(schedule, "java.lang.NoSuchFieldError: heartbeat\n\tat here", Poll(), 1)
+    def run(self, schedule: Any) -> LostSchedule:
+        return LostSchedule(schedule, "java.lang.NoSuchFieldError: heartbeat\n\tat here", Poll(), 1)
 
 
 def test_a_driver_that_cannot_make_a_member_is_no_difference() -> None:

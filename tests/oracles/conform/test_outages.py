@@ -21,7 +21,7 @@ from groupcheck.oracles.conform.member.conformance import conform_member
 from groupcheck.oracles.conform.whole.conformance import conform_whole
 from groupcheck.oracles.connect.comparing import compare as compare_leaders
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.schedule import LostSchedule
 from groupcheck.oracles.museum import members as museum
 from groupcheck.oracles.museum.moves import Move
 from groupcheck.oracles.museum.stage import Cast, Stage
@@ -40,7 +40,7 @@ class Fleeting(Driver):
             if not self.answers:
                 raise self.ends
             self.answers -= 1
-            yield Lost(schedule, "no matter", None)
+            yield LostSchedule(schedule, "no matter", None)
 
 
 class Interrupted(Fleeting):

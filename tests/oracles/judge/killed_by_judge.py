@@ -15,7 +15,7 @@ from groupcheck.oracles.judge.broker.command import fitting
 from groupcheck.oracles.judge.broker.confirming import REPEATS, confirm
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots
-from groupcheck.oracles.judge.broker.ledger import Found
+from groupcheck.oracles.judge.broker.ledger import ShownDifference
 from groupcheck.oracles.judge.broker.profiles import PROFILES
 from groupcheck.oracles.judge.broker.surroundings import target
 from groupcheck.oracles.wire.security import PLAINTEXT
@@ -47,7 +47,7 @@ def test_the_judge_finds_a_known_bug(bug: str) -> None:
         aim, told = target(served.address, PLAINTEXT, None, {})
         judging, profiles = Judging(aim), fitting(PROFILES, told)
 
-        def fresh() -> list[Found]:
+        def fresh() -> list[ShownDifference]:
             return [one for one in judging.ledger.found.values() if not one.repeated]
 
         def tell() -> None:

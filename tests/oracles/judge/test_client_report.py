@@ -21,7 +21,7 @@ from groupcheck.oracles.judge.client.moves import FOLLOWS, SETTINGS, STATIC, Lic
 from groupcheck.oracles.judge.client.record import App, Asked, Ended, Moved, Record, Told
 from groupcheck.oracles.judge.client.reporting import judgement
 from groupcheck.oracles.judge.client.rules import RULES, Case
-from groupcheck.oracles.judge.client.session import Played
+from groupcheck.oracles.judge.client.session import MoveResult
 from groupcheck.oracles.judge.client.targets import Target, targets
 from groupcheck.oracles.judge.client.transcript import transcript
 from groupcheck.oracles.judge.client.trying import Run
@@ -47,7 +47,7 @@ def found(again: int, control: str | None = None) -> Trials:
     """A finding that was tried three times again, and has shown so often."""
     record = Record(EVENTS, {"t": 1}, 3000, 5000)
     assert EVICTED.move is not None
-    run = Run(FOLLOWS, (Played(EVICTED.move, True, True, 0.9),), record, True)
+    run = Run(FOLLOWS, (MoveResult(EVICTED.move, True, True, 0.9),), record, True)
     case = Case(1.3, "it commits t-0 with generation -1")
     told = Trials(runs=[run])
     told.occasions[RULE.name] = 4

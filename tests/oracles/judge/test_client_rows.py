@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupcheck.oracles.judge.client import events as said
-from groupcheck.oracles.judge.client.differences import CUT, LEFT, Followed, followed
+from groupcheck.oracles.judge.client.differences import CUT, LEFT, FollowedRun, followed
 from groupcheck.oracles.judge.client.moves import COOPERATIVE, FOLLOWS, Licence, Setting
 from groupcheck.oracles.judge.client.record import (
     App,
@@ -62,7 +62,7 @@ class Wire:
         sync = self.ask("SyncGroup", generation=generation)
         self.tell(sync, share=frozenset(share))
 
-    def followed(self, setting: Setting = FOLLOWS) -> Followed:
+    def followed(self, setting: Setting = FOLLOWS) -> FollowedRun:
         events = (*self.events, Ended(self._next(0.1), 0))
         return followed(Record(events, {"t": 2}, 3000, 5000), setting)
 

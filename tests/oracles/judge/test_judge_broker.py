@@ -24,7 +24,7 @@ from groupcheck.oracles.judge.broker.differences import Difference, not_refused
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
 from groupcheck.oracles.judge.broker.kinds import Kind
-from groupcheck.oracles.judge.broker.ledger import Found
+from groupcheck.oracles.judge.broker.ledger import ShownDifference
 from groupcheck.oracles.judge.broker.looks import Look
 from groupcheck.oracles.judge.broker.profiles import (
     MIXED,
@@ -173,7 +173,7 @@ def test_a_short_schedule_that_shows_nothing_at_leisure_leaves_nothing_behind(
 ) -> None:
     """Neither its steps nor the old versions that it needs are those of the one that was met."""
 
-    def shortened(judging: Judging, found: Found, like: Found | None) -> bool:
+    def shortened(judging: Judging, found: ShownDifference, like: ShownDifference | None) -> bool:
         found.acts, found.needs = found.acts[-1:], ("JoinGroup v0",)
         return True
 
@@ -181,7 +181,7 @@ def test_a_short_schedule_that_shows_nothing_at_leisure_leaves_nothing_behind(
     monkeypatch.setattr(confirming, "_shows", lambda *_: None)
     aim, _ = target(healthy, PLAINTEXT, None, {})
     one = Difference(Kind("Empty", "JoinGroup"), ("NONE",), "silence", ("join_code",))
-    found = Found(one, TWO_STEP, LEADS, ())
+    found = ShownDifference(one, TWO_STEP, LEADS, ())
     confirm(Judging(aim), found)
     assert (found.acts, found.needs) == (LEADS, ())
     assert (found.repeated, found.again) == (3, 0)
@@ -195,7 +195,7 @@ def test_a_row_that_was_not_tried_again_says_which_one_of_its_root_was(
         kind = Kind(phase, "Heartbeat", "a member")
         difference = Difference(kind, ("NONE",), "UNKNOWN_MEMBER_ID", ("heartbeat_code",))
         acts = (Act("ask", "Heartbeat"),) * steps
-        judging.ledger.found[difference] = Found(difference, TWO_STEP, acts, ())
+        judging.ledger.found[difference] = ShownDifference(difference, TWO_STEP, acts, ())
     tried, other = judging.ledger.found.values()
     tried.repeated = tried.again = 3
     found = told(judging)

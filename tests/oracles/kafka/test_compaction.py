@@ -36,7 +36,7 @@ from groupcheck.oracles.kafka.commands import (
 from groupcheck.oracles.kafka.driver import Driver, shared
 from groupcheck.oracles.kafka.memory import SWEEP, ClassicMemory, NoGroup
 from groupcheck.oracles.kafka.records import GroupRecord, MarkerRecord, OffsetRecord, Record
-from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step
+from groupcheck.oracles.kafka.schedule import Looks, LostSchedule, Schedule, Step
 
 GROUPS = ("g", "h")
 PARTITIONS = frozenset({("t", 0), ("t", 1)})
@@ -123,7 +123,7 @@ LOOKS: tuple[Command, ...] = tuple(
 
 def run(driver: Driver, commands: list[Command]) -> tuple[Step, ...]:
     result = driver.run(Schedule(commands, Reset(topics={"t": 2}), Looks.NEVER))
-    assert not isinstance(result, Lost) and not result.refused, result
+    assert not isinstance(result, LostSchedule) and not result.refused, result
     return result.steps
 
 

@@ -10,7 +10,7 @@ from groupcheck.model.protocol.lookup import partition_for
 from groupcheck.oracles.kafka.answers import PartitionAnswer
 from groupcheck.oracles.kafka.commands import PartitionFor
 from groupcheck.oracles.kafka.driver import Driver, shared
-from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule
+from groupcheck.oracles.kafka.schedule import Looks, LostSchedule, Schedule
 
 SMALLEST = "polygenelubricants"  # its hash is Integer.MIN_VALUE
 NAMES = ("g", "", "a group", "gruppe-ä", "グループ", "😀", "x" * 249, SMALLEST)
@@ -24,7 +24,7 @@ def coordinator() -> Driver:
 def kafkas(driver: Driver, asked: list[tuple[str, int]]) -> list[int]:
     commands = [PartitionFor(group=group, partitions=n) for group, n in asked]
     result = driver.run(Schedule(commands, looks=Looks.NEVER))
-    assert not isinstance(result, Lost), result
+    assert not isinstance(result, LostSchedule), result
     answers = [answer for step in result.steps for _, answer in step.answered]
     assert all(isinstance(answer, PartitionAnswer) for answer in answers)
     return [answer.partition for answer in answers]

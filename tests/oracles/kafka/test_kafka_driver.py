@@ -43,7 +43,7 @@ from groupcheck.oracles.kafka.driver import Conversation, Driver, DriverLost, sh
 from groupcheck.oracles.kafka.jvm import Broken, Jvm
 from groupcheck.oracles.kafka.memory import ClassicMemory, ConsumerMemory
 from groupcheck.oracles.kafka.records import GroupRecord, MarkerRecord, OffsetRecord, OtherRecord
-from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Transcript
+from groupcheck.oracles.kafka.schedule import Looks, LostSchedule, Schedule, Transcript
 from groupcheck.oracles.kafka.versions import VERSIONS
 
 TWO = (
@@ -256,7 +256,10 @@ def test_a_driver_that_dies_loses_the_one_schedule_and_says_in_which_command():
     with stand_in() as driver:
         one, lost, other = driver.run_all([FINE, DEADLY, FINE])
         assert isinstance(one, Transcript) and one == other and driver.restarts == 2
-        assert isinstance(lost, Lost) and (lost.command, lost.number) == (DEADLY.commands[1], 2)
+        assert isinstance(lost, LostSchedule) and (lost.command, lost.number) == (
+            DEADLY.commands[1],
+            2,
+        )
         assert "has ended (exit code 3), after 3 answers: out of luck" in lost.reason
         assert "Heartbeat" in str(lost)
 
@@ -276,7 +279,7 @@ def test_a_driver_that_hangs_is_ended_and_the_command_named(monkeypatch: pytest.
     with stand_in(silence_s=60) as driver:
         lost, fine = driver.run_all([SLOW, FINE])
         assert (
-            isinstance(lost, Lost)
+            isinstance(lost, LostSchedule)
             and lost.command == SLOW.commands[0]
             and "4.3.0 hung: no answer for 0.5 s, after 2 answers" in lost.reason
         )
@@ -326,7 +329,7 @@ def test_a_long_silence_is_told_before_it_is_too_long(monkeypatch: pytest.Monkey
 def test_a_command_in_which_the_driver_throws_is_lost_and_the_rest_not_run():
     with stand_in() as driver:
         lost = driver.run(Schedule((LeaveGroup(), JoinGroup())))
-        assert isinstance(lost, Lost) and lost.reason == "it threw" and lost.number == 1
+        assert isinstance(lost, LostSchedule) and lost.reason == "it threw" and lost.number == 1
 
 
 def test_a_conversation_with_a_driver_that_dies_tells_what_was_said():

@@ -14,7 +14,7 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.transform import own, rebuilt
 from groupcheck.model.variants import load
-from groupcheck.oracles.conform.member.changing import Changing, Executed
+from groupcheck.oracles.conform.member.changing import Changing, ChangingResult
 from groupcheck.oracles.kafka.client import (
     Schedule,
     Transcript,
@@ -91,7 +91,7 @@ def spec(**fields: Any) -> Spec:
 
 
 @pytest.fixture(scope="module")
-def toured() -> Mapping[str, list[Executed]]:
+def toured() -> Mapping[str, list[ChangingResult]]:
     return {
         name: list(Changing(spec(**fields)).tour(shared(), most))
         for name, (fields, most, _) in SCOPES.items()
@@ -100,7 +100,7 @@ def toured() -> Mapping[str, list[Executed]]:
 
 @pytest.mark.parametrize("name", SCOPES)
 def test_the_client_is_where_the_model_allows_it_to_be(
-    name: str, toured: Mapping[str, list[Executed]]
+    name: str, toured: Mapping[str, list[ChangingResult]]
 ) -> None:
     assert [(e.row.inputs, e.differs) for e in toured[name] if not e.led] == []
     assert len(toured[name]) == SCOPES[name][2]
@@ -120,7 +120,7 @@ def changed(name: str) -> list[Rule]:
 
 
 def test_every_outcome_of_a_changed_rule_is_executed_or_has_a_reason(
-    toured: Mapping[str, list[Executed]],
+    toured: Mapping[str, list[ChangingResult]],
 ) -> None:
     outcomes = {name for r in changed("triggers") for name in r.names}
     assert outcomes == BY_ROWS | REASONS.keys()

@@ -27,8 +27,16 @@ from groupcheck.oracles.museum.brokers import BROKERS
 from groupcheck.oracles.museum.exhibits import EXHIBITS, Exhibit, exhibits
 from groupcheck.oracles.museum.members import MEMBERS
 from groupcheck.oracles.museum.network import record
-from groupcheck.oracles.museum.performing import Found, Performance, find
-from groupcheck.oracles.museum.seen import AnswerSent, App, Cut, Fact, Seen, Sent, State
+from groupcheck.oracles.museum.performing import ExhibitPath, Performance, find
+from groupcheck.oracles.museum.seen import (
+    AnswerSent,
+    App,
+    Cut,
+    Fact,
+    NetworkRequest,
+    PerformanceFacts,
+    State,
+)
 from groupcheck.oracles.museum.showing import document, said, view
 from groupcheck.oracles.show.text import as_plain
 
@@ -36,12 +44,12 @@ T0 = ("t-0",)
 
 
 @pytest.fixture(scope="module")
-def paths() -> dict[str, Found]:
+def paths() -> dict[str, ExhibitPath]:
     return {exhibit.mutation: find(exhibit) for exhibit in EXHIBITS}
 
 
-def seen(*facts: Fact, left_at: str = "", left_in: int = 0) -> Seen:
-    return Seen("1.0", facts, left_at, left_in)
+def seen(*facts: Fact, left_at: str = "", left_in: int = 0) -> PerformanceFacts:
+    return PerformanceFacts("1.0", facts, left_at, left_in)
 
 
 def test_each_exhibit_is_a_known_bug_with_its_ticket_and_pinned_releases() -> None:
@@ -61,7 +69,7 @@ def test_the_page_lists_what_is_shown_with_its_releases() -> None:
 
 
 def test_each_path_breaks_the_promise_of_its_bug_and_can_be_carried_out(
-    paths: dict[str, Found],
+    paths: dict[str, ExhibitPath],
 ) -> None:
     for exhibit in EXHIBITS:
         found = paths[exhibit.mutation]
@@ -71,7 +79,7 @@ def test_each_path_breaks_the_promise_of_its_bug_and_can_be_carried_out(
 
 
 def test_each_path_of_one_bug_can_be_walked_to_the_same_end(
-    paths: dict[str, Found], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    paths: dict[str, ExhibitPath], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ill = seen(AnswerSent(10, "A", "JoinGroup", 25))
     apart = {e.mutation for e in EXHIBITS if len(e.of) > 1}
@@ -100,7 +108,7 @@ def test_each_path_of_one_bug_can_be_walked_to_the_same_end(
 
 
 def test_the_moves_of_a_member_are_its_requests_and_answers_in_the_order_of_the_path(
-    paths: dict[str, Found],
+    paths: dict[str, ExhibitPath],
 ) -> None:
     found = paths["claims_lost_partitions"].moves
     moves = [m for m in found if m.process == 0 and m.request is not None]
@@ -122,7 +130,7 @@ def test_the_moves_of_a_member_are_its_requests_and_answers_in_the_order_of_the_
 
 
 def test_broken_connections_and_what_the_application_does_are_moves_too(
-    paths: dict[str, Found],
+    paths: dict[str, ExhibitPath],
 ) -> None:
     def kinds(id: str) -> list[tuple[int, str]]:
         usual = ("sends", "answered")
@@ -139,7 +147,7 @@ def test_broken_connections_and_what_the_application_does_are_moves_too(
 
 LOST = (
     App(6, "A", "assigned", T0),
-    Sent(10, "A", "JoinGroup", "1-A-0", T0),
+    NetworkRequest(10, "A", "JoinGroup", "1-A-0", T0),
     AnswerSent(10, "A", "JoinGroup", 25),
 )
 LATE = (App(6, "A", "assigned", T0), AnswerSent(13, "A", "SyncGroup", 27))
@@ -147,8 +155,8 @@ PROCESSED = App(12, "A", "processed", ("t-0@1",))
 CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] = (
     (
         symptoms.planned_twice,
-        (Sent(1, "B", "SyncGroup", "b", plan={"A": T0, "B": T0}),),
-        (Sent(1, "B", "SyncGroup", "b", plan={"A": T0, "B": ("t-1",)}),),
+        (NetworkRequest(1, "B", "SyncGroup", "b", plan={"A": T0, "B": T0}),),
+        (NetworkRequest(1, "B", "SyncGroup", "b", plan={"A": T0, "B": ("t-1",)}),),
     ),
     (
         symptoms.given_while_owned,
@@ -157,8 +165,8 @@ CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] =
     ),
     (
         symptoms.claims_what_it_lost,
-        (*LOST, Sent(11, "A", "JoinGroup", "", T0)),
-        (*LOST, Sent(11, "A", "JoinGroup", "", ())),
+        (*LOST, NetworkRequest(11, "A", "JoinGroup", "", T0)),
+        (*LOST, NetworkRequest(11, "A", "JoinGroup", "", ())),
     ),
     (
         symptoms.loses_without_refusal,
@@ -167,23 +175,27 @@ CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] =
     ),
     (
         symptoms.never_joins_again,
-        (Sent(1, "A", "JoinGroup"), Cut(4, "A")),
-        (Sent(1, "A", "JoinGroup"), Cut(4, "A"), Sent(0, "A", "JoinGroup")),
+        (NetworkRequest(1, "A", "JoinGroup"), Cut(4, "A")),
+        (NetworkRequest(1, "A", "JoinGroup"), Cut(4, "A"), NetworkRequest(0, "A", "JoinGroup")),
     ),
     (
         symptoms.forgets_the_change,
         (AnswerSent(7, "A", "SyncGroup"),),
-        (AnswerSent(7, "A", "SyncGroup"), Sent(0, "A", "JoinGroup")),
+        (AnswerSent(7, "A", "SyncGroup"), NetworkRequest(0, "A", "JoinGroup")),
     ),
     (
         symptoms.completes_what_it_left,
-        (Sent(6, "A", "LeaveGroup"), App(0, "A", "assigned", T0)),
-        (Sent(6, "A", "LeaveGroup"), Sent(0, "A", "JoinGroup"), App(0, "A", "assigned", T0)),
+        (NetworkRequest(6, "A", "LeaveGroup"), App(0, "A", "assigned", T0)),
+        (
+            NetworkRequest(6, "A", "LeaveGroup"),
+            NetworkRequest(0, "A", "JoinGroup"),
+            App(0, "A", "assigned", T0),
+        ),
     ),
     (
         symptoms.goes_on_after_commit,
-        (Sent(11, "A", "OffsetCommit"), PROCESSED),
-        (Sent(11, "A", "OffsetCommit"), AnswerSent(11, "A", "OffsetCommit"), PROCESSED),
+        (NetworkRequest(11, "A", "OffsetCommit"), PROCESSED),
+        (NetworkRequest(11, "A", "OffsetCommit"), AnswerSent(11, "A", "OffsetCommit"), PROCESSED),
     ),
     (
         symptoms.is_kept_for_ever,
@@ -225,7 +237,7 @@ def test_every_exhibit_has_a_symptom_that_is_tested() -> None:
 
 
 @pytest.fixture
-def performance(paths: dict[str, Found]) -> Performance:
+def performance(paths: dict[str, ExhibitPath]) -> Performance:
     [exhibit] = exhibits(["claims_lost_partitions"])
     ill, well = CASES[2][1:]
     return Performance(exhibit, paths[exhibit.mutation], seen(*ill), seen(*well))

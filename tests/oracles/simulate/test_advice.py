@@ -29,7 +29,7 @@ from groupcheck.oracles.simulate.uses.advice_group import (
     PROTOCOLS,
     STATIC,
     Alternative,
-    Described,
+    GroupDescription,
     Week,
     given,
 )
@@ -40,7 +40,7 @@ OFTEN = 10.0
 
 def advice(by: str = "stopped", replications: int = 3, **group: Any) -> Advice:
     given = {"members": 4, "partitions": 4, "restart_ms": 20_000.0} | group
-    return advised(Described(**given), by=by, replications=replications)
+    return advised(GroupDescription(**given), by=by, replications=replications)
 
 
 def only(**happens: float) -> Week:
@@ -410,7 +410,7 @@ def test_the_page_escapes_what_it_is_told(usual: Advice, tmp_path: Path) -> None
 
 def test_a_long_restart_is_simulated_until_nothing_changes_any_more() -> None:
     short, long = (
-        Described(members=3, partitions=3, restart_ms=hours * 3.6e6) for hours in (1, 1_000)
+        GroupDescription(members=3, partitions=3, restart_ms=hours * 3.6e6) for hours in (1, 1_000)
     )
     mine = Alternative("static_membership", 10_000)
     deploy = advice_week.events(long)[0]
@@ -433,5 +433,7 @@ def test_who_asks_for_much_is_told_how_long_it_takes(
 
 
 def test_a_group_that_is_larger_is_expected_to_take_longer() -> None:
-    small, large = (expected_seconds(Described(members=n, partitions=n), 2) for n in (10, 100))
+    small, large = (
+        expected_seconds(GroupDescription(members=n, partitions=n), 2) for n in (10, 100)
+    )
     assert 0 < 10 * small < large

@@ -20,7 +20,7 @@ from groupcheck.oracles.simulate.simulation import simulate
 from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULTS,
     Alternative,
-    Described,
+    GroupDescription,
     alternatives,
     given,
 )
@@ -30,7 +30,7 @@ from groupcheck.oracles.simulate.uses.advice_week import events, setup
 
 def of_consumer(kafka: str | None, *settings: str) -> list[Alternative]:
     assumptions, _ = given(dict(s.split("=") for s in settings), None, kafka)
-    found, _ = alternatives(Described(kafka=kafka, assumptions=assumptions))
+    found, _ = alternatives(GroupDescription(kafka=kafka, assumptions=assumptions))
     return [a for a in found if a.variant.startswith("consumer")]
 
 
@@ -41,7 +41,7 @@ def test_brokers_from_4_0_on_offer_kip_848_with_their_own_session() -> None:
     assert dynamic.settings == {"group.protocol": "consumer", "max.poll.interval.ms": "300000"}
     assert "group.instance.id" in static.settings
     assert of_consumer("3.9") == of_consumer(None) == []
-    told = [" ".join(alternatives(Described(kafka=k))[1]) for k in ("3.9", None, "4.0")]
+    told = [" ".join(alternatives(GroupDescription(kafka=k))[1]) for k in ("3.9", None, "4.0")]
     assert "no more than a preview" in told[0] and "--kafka VERSION" in told[1] and not told[2]
 
 
@@ -54,7 +54,7 @@ def test_a_change_of_protocol_is_one_change_and_a_static_member_another() -> Non
 @pytest.mark.parametrize(("kafka", "interval_ms"), [("4.2.0", 0), ("4.3", 1_000)])
 def test_what_is_simulated_is_the_group_of_that_version(kafka: str, interval_ms: float) -> None:
     assumptions, _ = given({}, None, kafka)
-    described = Described(kafka=kafka, assumptions=assumptions)
+    described = GroupDescription(kafka=kafka, assumptions=assumptions)
     deploy = events(described)[0]
     made = [setup(described, a, deploy) for a in of_consumer(kafka)]
     assert [(one.variant, one.static) for one in made] == [("consumer", False), ("consumer", True)]
@@ -113,4 +113,4 @@ def test_where_kip_848_is_cheapest_it_is_recommended_with_what_it_needs(
 
 def test_an_unknown_version_is_no_description() -> None:
     with pytest.raises(UserError, match="no version of Kafka"):
-        Described(kafka="4")
+        GroupDescription(kafka="4")

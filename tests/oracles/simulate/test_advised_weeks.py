@@ -16,7 +16,7 @@ from groupcheck.oracles.simulate.setup import Setup
 from groupcheck.oracles.simulate.simulation import simulate
 from groupcheck.oracles.simulate.uses import advice, advice_group, advice_week
 from groupcheck.oracles.simulate.uses.advice import advised, usual_replications
-from groupcheck.oracles.simulate.uses.advice_group import Alternative, Described, Week
+from groupcheck.oracles.simulate.uses.advice_group import Alternative, GroupDescription, Week
 
 MIN = 60_000.0
 DAY_S = 86_400.0
@@ -49,11 +49,13 @@ def few_heartbeats(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def described(load: str, **more: Any) -> Described:
-    return Described(**{"members": 4, "partitions": 4} | LOADS[load] | more)
+def described(load: str, **more: Any) -> GroupDescription:
+    return GroupDescription(**{"members": 4, "partitions": 4} | LOADS[load] | more)
 
 
-def whole(group: Described, alternative: Alternative, days: float, runs: int) -> intervals.Interval:
+def whole(
+    group: GroupDescription, alternative: Alternative, days: float, runs: int
+) -> intervals.Interval:
     """What such a week costs (stopped, in ms), by runs of so many days."""
     one = advice_week.setup(group, alternative, advice_week.events(group)[0])
     steady = Setup(
@@ -70,7 +72,7 @@ def whole(group: Described, alternative: Alternative, days: float, runs: int) ->
     return intervals.mean([cost * 7 / days for cost in costs], least=0)
 
 
-def of_two(monkeypatch: pytest.MonkeyPatch, group: Described) -> advice.Advice:
+def of_two(monkeypatch: pytest.MonkeyPatch, group: GroupDescription) -> advice.Advice:
     """The advice if there are these two alternatives alone."""
     two = [
         attrs.evolve(a, heartbeat_interval_ms=9_000.0, max_poll_interval_ms=24 * MIN)
@@ -112,7 +114,7 @@ def test_more_slow_messages_than_the_members_have_time_for_are_refused() -> None
 
 
 def test_events_that_hardly_meet_are_simulated_alone() -> None:
-    usual = Described(members=4, partitions=4)
+    usual = GroupDescription(members=4, partitions=4)
     assert advice_week.background(usual, EAGER) == ()
     kinds = [one.kind for one in advice_week.background(described(SLOW), EAGER)]
     assert kinds == ["deploy", "bounce", "outage", "slow"]
@@ -136,7 +138,7 @@ def test_all_alternatives_are_compared_in_the_same_week() -> None:
 
 
 def test_the_first_restarts_of_a_deploy_tell_what_all_of_them_cost() -> None:
-    group = Described(members=24, partitions=24)
+    group = GroupDescription(members=24, partitions=24)
     deploy = advice_week.events(group)[0]
     assert deploy.times == 2
     for alternative in (EAGER, STATIC):
@@ -146,7 +148,7 @@ def test_the_first_restarts_of_a_deploy_tell_what_all_of_them_cost() -> None:
 
 
 def test_fewer_replications_are_usual_for_a_large_group() -> None:
-    few, many = (Described(members=n, partitions=n) for n in (10, 300))
+    few, many = (GroupDescription(members=n, partitions=n) for n in (10, 300))
     assert (usual_replications(few), usual_replications(many)) == (8, 3)
 
 
@@ -166,8 +168,8 @@ def test_slow_messages_as_the_usual_work_ask_for_the_same_settings() -> None:
     """Another way to say that messages are slow: every one takes up to 20 minutes."""
     busy = with_settings({"processing_ms": "uniform:0,1200000"})
     week = Week(deploys=5, bounces=100, crashes=0.2, outages=10)
-    usual = advised(Described(slow_ms=20 * MIN, week=week, assumptions=busy))
-    slow = advised(Described(slow_ms=20 * MIN, week=attrs.evolve(week, slow=1_000)))
+    usual = advised(GroupDescription(slow_ms=20 * MIN, week=week, assumptions=busy))
+    slow = advised(GroupDescription(slow_ms=20 * MIN, week=attrs.evolve(week, slow=1_000)))
     both = [one.recommended.alternative for one in (usual, slow)]
     assert [a.variant in advice_group.STATIC for a in both] == [True, True]
     assert [a.session_timeout_ms for a in both] == [45_000, 45_000]

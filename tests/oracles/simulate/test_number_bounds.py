@@ -27,7 +27,7 @@ from groupcheck.oracles.simulate import with_settings as assumed
 from groupcheck.oracles.simulate.assumptions import LEAST, MOST, Assumptions
 from groupcheck.oracles.simulate.document import spread
 from groupcheck.oracles.simulate.uses.advice import advised
-from groupcheck.oracles.simulate.uses.advice_group import Described
+from groupcheck.oracles.simulate.uses.advice_group import GroupDescription
 
 COMMANDS = {
     "simulate": "simulate --members 2",
@@ -101,7 +101,7 @@ def test_functions_refuse_what_the_options_refuse():
         with pytest.raises(UserError, match="not a number from 1 to 1,000"):
             compare([Setup(members=2)], count)
     with pytest.raises(UserError, match="not a number from 1 to 1,000"):
-        advised(Described(members=2), replications=10**30)
+        advised(GroupDescription(members=2), replications=10**30)
     with pytest.raises(UserError, match="seconds is 1e\\+308, not above 0 and up to 1,000,000,000"):
         simulate(Setup(members=2, seconds=1e308))
 

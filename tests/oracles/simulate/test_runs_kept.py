@@ -13,9 +13,15 @@ from typing import Any
 import pytest
 
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.simulate import Setup, compare, kept, replications, sensitivity, simulate
-from groupcheck.oracles.simulate.kept import FIRST, Kept
+from groupcheck.oracles.simulate import (
+    Setup,
+    compare,
+    replications,
+    sensitivity,
+    simulate,
+)
 from groupcheck.oracles.simulate.progress import progress_line
+from groupcheck.oracles.simulate.run_cache import FIRST, RunCache
 from groupcheck.oracles.simulate.simulation import lasting
 from groupcheck.oracles.simulate.uses import advice
 from groupcheck.oracles.simulate.uses.advice_group import DEFAULTS, Alternative
@@ -87,10 +93,10 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_answer(
 def test_a_run_is_kept_as_it_is(tmp_path: Path) -> None:
     setup = Setup(members=4, partitions=4, scenario="crash", seconds=9.0)
     found = simulate(setup)
-    mine = Kept.opened(tmp_path / "runs")
+    mine = RunCache.opened(tmp_path / "runs")
     assert mine is not None
     mine.keep(setup, found)
-    again = Kept.opened(tmp_path / "runs")
+    again = RunCache.opened(tmp_path / "runs")
     assert again is not None and again.found([setup]) == {0: found}
     assert found.setup == lasting(setup) and repr(again.found([setup])[0]) == repr(found)
     assert again.found([setup.with_(seed=1), setup.with_(restart_ms=1.0)]) == {}
@@ -100,14 +106,14 @@ def test_a_torn_line_or_another_source_is_a_run_that_was_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "runs"
-    found = compare(SMALL, 2, kept=Kept.opened(file))
+    found = compare(SMALL, 2, kept=RunCache.opened(file))
     file.write_bytes(file.read_bytes()[:-9])
     runs = Runs()
     monkeypatch.setattr(replications, "results", runs)
-    assert compare(SMALL, 2, kept=Kept.opened(file)) == found and runs.done == 1
-    assert compare(SMALL, 2, kept=Kept.opened(file)) == found and runs.done == 1
-    monkeypatch.setattr(kept, "digest_of_sources", lambda functions: "another")
-    assert compare(SMALL, 2, kept=Kept.opened(file)) == found and runs.done == 5
+    assert compare(SMALL, 2, kept=RunCache.opened(file)) == found and runs.done == 1
+    assert compare(SMALL, 2, kept=RunCache.opened(file)) == found and runs.done == 1
+    monkeypatch.setattr(run_cache, "digest_of_sources", lambda functions: "another")
+    assert compare(SMALL, 2, kept=RunCache.opened(file)) == found and runs.done == 5
 
 
 @pytest.mark.parametrize(
@@ -117,20 +123,20 @@ def test_a_line_that_somebody_else_made_is_a_run_that_was_not_kept(
     told: str, tmp_path: Path
 ) -> None:
     file, setup = tmp_path / "runs", SMALL[0]
-    mine = Kept.opened(file)
+    mine = RunCache.opened(file)
     assert mine is not None
     mine.keep(setup, simulate(setup))
     _, key, _ = file.read_text().splitlines()[1].split(" ", 2)
     digest = hashlib.blake2b(f"{key} {told}".encode(), digest_size=16).hexdigest()
     file.write_text(f"{FIRST.decode()}{digest} {key} {told}\n")
-    again = Kept.opened(file)
+    again = RunCache.opened(file)
     assert again is not None and again.found([setup]) == {}
 
 
 def test_a_run_that_was_cut_is_not_kept(tmp_path: Path) -> None:
     file = tmp_path / "runs"
     long = Setup(members=20, partitions=20, scenario="rolling-restart")
-    mine = Kept.opened(file)
+    mine = RunCache.opened(file)
     assert mine is not None
     cut = simulate(long, report=lambda part: part > 0)
     assert cut.cut
@@ -170,7 +176,7 @@ def test_what_is_no_ordinary_file_is_not_read(capsys: pytest.CaptureFixture[str]
 def test_a_full_disk_costs_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mine = Kept.opened(tmp_path / "runs")
+    mine = RunCache.opened(tmp_path / "runs")
     shutil.rmtree(tmp_path)
     assert compare(SMALL, 2, kept=mine).replications == 2
     assert capsys.readouterr().err.count("runs are not kept any more") == 1

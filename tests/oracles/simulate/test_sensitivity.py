@@ -12,7 +12,7 @@ from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.simulate import Setup, document, view
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.compare import compare
-from groupcheck.oracles.simulate.sensitivity import OTHERS, Moved, Sensitivity, not_asked
+from groupcheck.oracles.simulate.sensitivity import OTHERS, AssumptionRatios, Sensitivity, not_asked
 
 FIVE = Setup(members=5, partitions=5)
 PAIR = (FIVE, attrs.evolve(FIVE, variant="async_server"))
@@ -55,7 +55,7 @@ def test_what_cannot_matter_is_named_with_its_reason() -> None:
 def test_a_group_that_never_rests_is_marked() -> None:
     found = compare(PAIR, replications=2)
     base = found.ratio("longest_pause_ms", 1)
-    moved = (Moved("loss", "0", ((0.001, base), (0.01, base)), True, (0.01,)),)
+    moved = (AssumptionRatios("loss", "0", ((0.001, base), (0.01, base)), True, (0.01,)),)
     told = Sensitivity("longest_pause_ms", 5, 2, base, moved, {"pause_ms": "no process pauses"})
     (one,) = document.document(found, told)["sensitivity"]["assumptions"]
     assert [at["came_to_rest"] for at in one["ratios"]] == [True, False]

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import pytest
 
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.clients.who import shown_name
 from groupcheck.traces.reading import Piece
 
@@ -23,7 +23,7 @@ FAILED = (
 )
 
 
-def read(text: str, folder: Path) -> Replayed:
+def read(text: str, folder: Path) -> ReplayReports:
     path = folder / "server.log"
     path.write_text(text, encoding="utf-8")
     return replay([path])

@@ -32,7 +32,7 @@ from pcap_files import (
 )
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.captures.segments import ACK, SYN, Segment
 from groupcheck.traces.captures.tcp_connections import (
     GROUP_APIS,
@@ -73,7 +73,7 @@ def logged(name: str) -> list[Exchange]:
     return [e for e in found if e["requestHeader"]["requestApiKeyName"] in names]
 
 
-def told(tmp_path: Path, raw: bytes) -> Replayed:
+def told(tmp_path: Path, raw: bytes) -> ReplayReports:
     path = tmp_path / "some.pcap"
     path.write_bytes(raw)
     return replay([path])
@@ -114,7 +114,7 @@ def test_every_exchange_of_the_request_log_is_seen_with_its_values(name: str) ->
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_answer_is_that_of_the_request_log(name: str) -> None:
-    def summary(found: Replayed) -> Any:
+    def summary(found: ReplayReports) -> Any:
         (report,) = found
         return found.health, [
             (
@@ -248,7 +248,7 @@ def test_a_message_may_come_in_any_number_of_packets(size: int) -> None:
     assert exchanges(pcap(cut)) == exchanges(pcap(some))
 
 
-def accuses(found: Replayed) -> bool:
+def accuses(found: ReplayReports) -> bool:
     """A verdict against the broker, or a cause; where too little is shown for both."""
     causes = any(a.diagnosis.causes for a in found.answers)
     return found.verdict == "violated" or (found.verdict == "unknown" and causes)

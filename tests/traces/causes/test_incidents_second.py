@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 
 DATA = Path(__file__).parents[2] / "data"
 SETS = ("incidents2", "incidents3")
@@ -26,7 +26,7 @@ FOUND: dict[str, dict[str, dict[str, Any]]] = {
 
 
 @cache
-def replayed(folder: str, name: str) -> Replayed:
+def replayed(folder: str, name: str) -> ReplayReports:
     return replay([DATA / folder / f"{name}.log"])
 
 

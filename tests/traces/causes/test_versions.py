@@ -6,7 +6,7 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.claims import in_words
-from groupcheck.oracles.replay.report import Replayed
+from groupcheck.oracles.replay.report import ReplayReports
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import in_ranges, read_causes, shipped_knowledge
 from groupcheck.traces.clients.client_log import ClientLog
@@ -25,7 +25,7 @@ def tickets(*lines: str) -> list[str]:
     """The tickets that are named for a JoinGroup that timed out."""
     evidence = Evidence()
     evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    (answer,) = Replayed([], heard=evidence, knowledge=shipped_knowledge()).answers
+    (answer,) = ReplayReports([], heard=evidence, knowledge=shipped_knowledge()).answers
     words = in_words(answer, [])
     return [t for claim in (*words.causes, *words.candidates) for t in claim.tickets]
 

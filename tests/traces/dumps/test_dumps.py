@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from mutated_lines import CHANGES, INNOCENT
 
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.findings.report import FileReport, GroupReport
 from groupcheck.traces.replay import replay_file
 
@@ -69,7 +69,7 @@ def generation(
     return f'{entry(at)} key: {{"type":"2","data":{{"group":"g"}}}} payload: {told}'
 
 
-def told(tmp_path: Path, *lines: str) -> Replayed:
+def told(tmp_path: Path, *lines: str) -> ReplayReports:
     path = tmp_path / "dump.txt"
     path.write_text("\n".join(lines) + "\n")
     return replay([path])

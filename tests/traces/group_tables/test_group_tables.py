@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from table_shapes import ID, SHAPES, spread
 
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.group_tables.outputs import Output, Outputs
@@ -31,7 +31,7 @@ def said(text: str, *kinds: str) -> list[Statement]:
     return [s for s in found if not kinds or s.kind in kinds]
 
 
-def answered(text: str, folder: Path) -> Replayed:
+def answered(text: str, folder: Path) -> ReplayReports:
     path = folder / "out.txt"
     path.write_text(text, encoding="utf-8")
     return replay([path])

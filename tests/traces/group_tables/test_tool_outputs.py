@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import tool_outputs as tool
 
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.facts.steps import steps_told
@@ -30,7 +30,7 @@ def told(text: str) -> dict[str, str]:
     }
 
 
-def answered(text: str, folder: Path, format: str | None = None) -> Replayed:
+def answered(text: str, folder: Path, format: str | None = None) -> ReplayReports:
     path = folder / "out.txt"
     path.write_text(text, encoding="utf-8")
     return replay([path], format=format)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles.replay.report import Replayed, replay
+from groupcheck.oracles.replay.report import ReplayReports, replay
 from groupcheck.traces.reading import Notes, place_of
 from groupcheck.traces.reading.finding import LogsFound, find_logs
 from groupcheck.traces.reading.rotation import LEAST_COMMON
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_read_does_not_lose_the_others(
 ) -> None:
     paths = write(tmp_path, server__log="".join(WHOLE))
     together = replay([*paths, str(tmp_path / "none.log")])
-    assert isinstance(together, Replayed)
+    assert isinstance(together, ReplayReports)
     assert [(r.format, r.verdict) for r in together] == [
         ("broker-java", "holds"),
         ("unreadable", "unknown"),

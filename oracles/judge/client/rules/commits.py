@@ -16,10 +16,10 @@ from groupcheck.oracles.judge.client.record import (
     Committed,
     Told,
 )
-from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
+from groupcheck.oracles.judge.client.rules.rule import Case, KnownRun, named
 
 
-def commits_its_share(run: Seen) -> Iterator[Case]:
+def commits_its_share(run: KnownRun) -> Iterator[Case]:
     """A commit that carries a generation proves that the client knows it, so there is no grace. A
     cooperative member may still commit what it gives up in this generation, because nobody else
     gets it before the next one.
@@ -43,7 +43,7 @@ def commits_its_share(run: Seen) -> Iterator[Case]:
         )
 
 
-def _shares(run: Seen) -> dict[int, Partitions]:
+def _shares(run: KnownRun) -> dict[int, Partitions]:
     """Generation -> the share that the client was told in it."""
     requests: dict[int, int] = {}
     shares: dict[int, Partitions] = {}
@@ -55,7 +55,7 @@ def _shares(run: Seen) -> dict[int, Partitions]:
     return shares
 
 
-def commits_with_its_generation(run: Seen) -> Iterator[Case]:
+def commits_with_its_generation(run: KnownRun) -> Iterator[Case]:
     for event, now in run.events:
         if not isinstance(event, Asked) or event.api != "OffsetCommit" or event.generation < 0:
             continue
@@ -76,7 +76,7 @@ def commits_with_its_generation(run: Seen) -> Iterator[Case]:
         yield Case(event.at, broken)
 
 
-def never_commits_from_outside(run: Seen) -> Iterator[Case]:
+def never_commits_from_outside(run: KnownRun) -> Iterator[Case]:
     for event, now in run.events:
         if isinstance(event, Asked) and event.api == "OffsetCommit" and now.has_joined:
             outside = event.generation == NO_GENERATION or not event.member
@@ -89,7 +89,7 @@ def never_commits_from_outside(run: Seen) -> Iterator[Case]:
             )
 
 
-def commits_what_was_delivered(run: Seen) -> Iterator[Case]:
+def commits_what_was_delivered(run: KnownRun) -> Iterator[Case]:
     """The events of a commit's records may come a little later than the commit."""
     begun: dict[Partition, int] = {}
     reached: dict[Partition, int] = {}
@@ -125,7 +125,7 @@ def _ahead(commit: Asked, reached: Mapping[Partition, int]) -> Iterator[Case]:
         )
 
 
-def begins_where_committed(run: Seen) -> Iterator[Case]:
+def begins_where_committed(run: KnownRun) -> Iterator[Case]:
     """The first offset that it fetches or commits of a partition that it had not before, or had
     lost. It has to ask for the committed one, so what comes before that answer is no occasion,
     unless it comes late. An answer that is an error tells it to ask again, and not that nothing is

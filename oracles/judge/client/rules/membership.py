@@ -18,7 +18,7 @@ from groupcheck.oracles.judge.client.record import (
     Told,
 )
 from groupcheck.oracles.judge.client.record import Closed as Gone
-from groupcheck.oracles.judge.client.rules.rule import Case, Seen
+from groupcheck.oracles.judge.client.rules.rule import Case, KnownRun
 
 UNDER_WAY_S = 0.2  # a request that was written before the answer was read
 # Far above what retry.backoff.ms = 50 gives.
@@ -29,7 +29,7 @@ FATAL_S = 3.0
 FENCED_S = 1.0
 
 
-def uses_the_id_it_is_given(run: Seen) -> Iterator[Case]:
+def uses_the_id_it_is_given(run: KnownRun) -> Iterator[Case]:
     given: tuple[str, float] | None = None
     requests: dict[int, Asked] = {}
     for event, _ in run.events:
@@ -50,7 +50,7 @@ def uses_the_id_it_is_given(run: Seen) -> Iterator[Case]:
         given = None
 
 
-def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
+def forgets_a_refused_id(run: KnownRun) -> Iterator[Case]:
     for event, now in run.events:
         if not isinstance(event, Asked) or event.api != "JoinGroup" or now.refused is None:
             continue
@@ -65,7 +65,7 @@ def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
             )
 
 
-def keeps_its_id(run: Seen) -> Iterator[Case]:
+def keeps_its_id(run: KnownRun) -> Iterator[Case]:
     """Whatever happens to its connections, as long as it neither left nor was refused, and has
     heard of its coordinator within its session.
     """
@@ -86,7 +86,7 @@ def keeps_its_id(run: Seen) -> Iterator[Case]:
             )
 
 
-def _dropped(run: Seen) -> set[str]:
+def _dropped(run: KnownRun) -> set[str]:
     """The ids in answers to JoinGroup that a client may throw away, because it learns meanwhile
     that it is no member: a request that it sent without an id was refused with 25. Kafka's own does
     so (AbstractCoordinator.JoinGroupResponseHandler: UnjoinedGroupException).
@@ -109,7 +109,7 @@ def _dropped(run: Seen) -> set[str]:
     return dropped
 
 
-def joins_again(run: Seen) -> Iterator[Case]:
+def joins_again(run: KnownRun) -> Iterator[Case]:
     """A cooperative member that has to give something up joins again, so that another gets it."""
     asked, late = None, False
     for event, now in run.events:
@@ -133,7 +133,7 @@ def _joins_late(words: str, seconds: float) -> str:
     return f"no JoinGroup for {seconds:.1f} s after it was answered {words}"
 
 
-def backs_off(run: Seen) -> Iterator[Case]:
+def backs_off(run: KnownRun) -> Iterator[Case]:
     """Requests of one kind that follow a refused one of the same kind are counted, in seconds that
     may have stalls in them.
     """
@@ -162,7 +162,7 @@ def backs_off(run: Seen) -> Iterator[Case]:
         yield Case(at, f"{count} {api} in one second, each after an error" if storm else "")
 
 
-def keeps_its_session(run: Seen) -> Iterator[Case]:
+def keeps_its_session(run: KnownRun) -> Iterator[Case]:
     """While it is a member, nothing is silent and its last heartbeat was answered 0."""
     last: float | None = None
     begun = 0.0
@@ -188,7 +188,7 @@ def keeps_its_session(run: Seen) -> Iterator[Case]:
                 last = request.at
 
 
-def gives_up_a_silent_coordinator(run: Seen) -> Iterator[Case]:
+def gives_up_a_silent_coordinator(run: KnownRun) -> Iterator[Case]:
     """After twice the session timeout it has looked for its coordinator again, or fetches
     nothing.
     """
@@ -220,7 +220,7 @@ def gives_up_a_silent_coordinator(run: Seen) -> Iterator[Case]:
             silent = None
 
 
-def tells_what_is_fatal(run: Seen) -> Iterator[Case]:
+def tells_what_is_fatal(run: KnownRun) -> Iterator[Case]:
     fatal, told = None, False
     for event, now in run.events:
         if now.fatal is not None and fatal is None:
@@ -240,7 +240,7 @@ def tells_what_is_fatal(run: Seen) -> Iterator[Case]:
         )
 
 
-def stops_when_fenced(run: Seen) -> Iterator[Case]:
+def stops_when_fenced(run: KnownRun) -> Iterator[Case]:
     fenced = None
     for event, now in run.events:
         fenced = fenced or now.fenced
@@ -258,7 +258,7 @@ def stops_when_fenced(run: Seen) -> Iterator[Case]:
         yield Case(fenced.at)
 
 
-def leaves_on_close(run: Seen) -> Iterator[Case]:
+def leaves_on_close(run: KnownRun) -> Iterator[Case]:
     """A dynamic member sends LeaveGroup if it knows its coordinator and does not look for it,
     unless it learns while it closes that it is no member; a static one sends none.
     """

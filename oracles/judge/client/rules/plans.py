@@ -10,13 +10,13 @@ from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.assignment.validity import complete, valid
 from groupcheck.oracles.judge.client.knowledge import GRACE_S, eager_free
 from groupcheck.oracles.judge.client.record import NOTHING, Asked, MemberSeat, Stopping, Told
-from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
+from groupcheck.oracles.judge.client.rules.rule import Case, KnownRun, named
 
 MENDED_S = 2.0
 COMPLETE = ", and it leaves it at that"
 
 
-def plans_for_all(run: Seen) -> Iterator[Case]:
+def plans_for_all(run: KnownRun) -> Iterator[Case]:
     """The plan is valid and complete for the members that the answer to its JoinGroup lists. In the
     cooperative protocol a partition that moves may be given to nobody for a round. A leader that
     does not know a topic yet, or a partition of it, may leave it out, if it joins again as soon as
@@ -76,7 +76,7 @@ def _mistake(
     return ""
 
 
-def claims_its_share(run: Seen) -> Iterator[Case]:
+def claims_its_share(run: KnownRun) -> Iterator[Case]:
     """What it was told shortly before, it may not have read yet. The subscription of a JoinGroup
     that is answered MEMBER_ID_REQUIRED is thrown away (KIP-394), so it may say anything.
     """
@@ -102,7 +102,7 @@ def claims_its_share(run: Seen) -> Iterator[Case]:
         )
 
 
-def subscribes_readably(run: Seen) -> Iterator[Case]:
+def subscribes_readably(run: KnownRun) -> Iterator[Case]:
     for event, _ in run.events:
         if isinstance(event, Asked) and event.api == "JoinGroup":
             wrong = next((p for p in event.protocols if p.wrong), None)

@@ -21,7 +21,7 @@ class Case:
 
 
 @frozen
-class Seen:
+class KnownRun:
     """A run with what the client knew at each moment."""
 
     record: Record
@@ -32,11 +32,11 @@ class Seen:
         return self.record.end
 
 
-def seen(record: Record) -> Seen:
-    return Seen(record, tuple(known(record)))
+def seen(record: Record) -> KnownRun:
+    return KnownRun(record, tuple(known(record)))
 
 
-Judge = Callable[[Seen], Iterator[Case]]
+Judge = Callable[[KnownRun], Iterator[Case]]
 
 
 @frozen
@@ -52,7 +52,7 @@ class Rule:
     # It takes the application's events; without them the rule is not judged.
     needs_events: bool = False
 
-    def cases(self, run: Seen) -> Iterator[Case]:
+    def cases(self, run: KnownRun) -> Iterator[Case]:
         """The occasions in a run; none: it says nothing about the rule."""
         if run.record.tells or not self.needs_events:
             yield from self.judge(run)

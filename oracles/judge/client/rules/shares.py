@@ -8,7 +8,7 @@ from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.oracles.judge.client.events import Assigned, Delivered, Lost, Revoked
 from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, GRACE_S, Knowledge
 from groupcheck.oracles.judge.client.record import NOTHING, App, Asked, Closed, Told
-from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
+from groupcheck.oracles.judge.client.rules.rule import Case, KnownRun, named
 
 # What a member asks before it can fetch.
 BEFORE_IT_READS = ("OffsetFetch", "FindCoordinator")
@@ -30,7 +30,7 @@ def _wrong(now: Knowledge, partitions: frozenset[Partition], at: float, grace: f
     return ""
 
 
-def fetches_its_share(run: Seen) -> Iterator[Case]:
+def fetches_its_share(run: KnownRun) -> Iterator[Case]:
     for event, now in run.events:
         if isinstance(event, Asked) and event.api == "Fetch" and event.offsets:
             parts = frozenset(event.offsets)
@@ -38,7 +38,7 @@ def fetches_its_share(run: Seen) -> Iterator[Case]:
             yield Case(event.at, f"it fetches {named(parts)} {why}" if why else "")
 
 
-def reads_its_share(run: Seen) -> Iterator[Case]:
+def reads_its_share(run: KnownRun) -> Iterator[Case]:
     """A member that is told a share fetches all of it within its rebalance timeout, in which an
     application polls. The time in which it asks where to begin, or for its coordinator, or connects
     again, does not count.
@@ -78,7 +78,7 @@ def _stays(now: Knowledge) -> bool:
     return not over and now.stopping is None
 
 
-def delivers_its_share(run: Seen) -> Iterator[Case]:
+def delivers_its_share(run: KnownRun) -> Iterator[Case]:
     for event, now in run.events:
         if isinstance(event, App) and isinstance(event.said, Delivered):
             partition = event.said.partition
@@ -87,7 +87,7 @@ def delivers_its_share(run: Seen) -> Iterator[Case]:
             yield Case(event.at, text)
 
 
-def delivers_between_callbacks(run: Seen) -> Iterator[Case]:
+def delivers_between_callbacks(run: KnownRun) -> Iterator[Case]:
     """The order of the application's own events decides, not their times."""
     own: set[Partition] | None = None
     gone: dict[Partition, str] = {}
@@ -109,7 +109,7 @@ def delivers_between_callbacks(run: Seen) -> Iterator[Case]:
             )
 
 
-def assigns_once(run: Seen) -> Iterator[Case]:
+def assigns_once(run: KnownRun) -> Iterator[Case]:
     """Not judged where the library tells no revocation at all, or all that it has each time."""
     told = [event.said for event, _ in run.events if isinstance(event, App)]
     if not any(isinstance(said, Revoked | Lost) for said in told):

@@ -33,7 +33,7 @@ _READS.register_structure_hook(Setup, lambda setup, _: setup)  # the file does n
 
 
 @define
-class Kept:
+class RunCache:
     """The runs of a file, and those that are added to it."""
 
     path: Path
@@ -44,7 +44,7 @@ class Kept:
     _is_written: bool = True
 
     @classmethod
-    def opened(cls, path: Path | None) -> Kept | None:
+    def opened(cls, path: Path | None) -> RunCache | None:
         """The runs in a file, which is made if it is not there; None without a path. Raises
         `UserError` if it holds something else, or cannot be read and written.
         """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 
-class Asked(Protocol):
+class GroupRequest(Protocol):
     """A request, as far as it concerns a group."""
 
     @property

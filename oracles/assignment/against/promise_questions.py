@@ -44,7 +44,7 @@ GROUPS_FOR_A_LARGE_ONE = 4  # one of so many groups is a large one
 
 
 @frozen
-class Asked:
+class PromiseQuestion:
     """A promise, and the groups for which it is asked."""
 
     # A name of `promises.PROMISES`, or of a promise about the call itself.
@@ -176,17 +176,17 @@ def _listed(partitions: Partitions) -> str:
     return ", ".join(map(named, sorted(partitions))) or "nothing"
 
 
-def _in_sequence(like: str) -> Asked:
-    return Asked(
+def _in_sequence(like: str) -> PromiseQuestion:
+    return PromiseQuestion(
         "sequence", FRESH, lambda answers, group: restless(answers.of, group, like), most=SEQUENCES
     )
 
 
-ANSWERS = Asked("answers", CLAIMED)
-AGAIN = Asked("the same again", CLAIMED, _another)
-STATIC = Asked("static members keep", FRESH, _restarted)
-SORTED = (Asked("in any order", FRESH, _turned), STATIC)
-OF_MANY: Mapping[str | None, tuple[Asked, ...]] = {
+ANSWERS = PromiseQuestion("answers", CLAIMED)
+AGAIN = PromiseQuestion("the same again", CLAIMED, _another)
+STATIC = PromiseQuestion("static members keep", FRESH, _restarted)
+SORTED = (PromiseQuestion("in any order", FRESH, _turned), STATIC)
+OF_MANY: Mapping[str | None, tuple[PromiseQuestion, ...]] = {
     "range": SORTED,
     "roundrobin": SORTED,
     "server-range": SORTED,
@@ -196,7 +196,7 @@ OF_MANY: Mapping[str | None, tuple[Asked, ...]] = {
 }
 
 
-def asked_of(offered: OfferedAssignor, *, beyond: bool = False) -> tuple[Asked, ...]:
+def asked_of(offered: OfferedAssignor, *, beyond: bool = False) -> tuple[PromiseQuestion, ...]:
     """All that is asked of an assignor: that it answers, and what Kafka's assignor of that name
     promises (if it has no such name: what all promise).
 
@@ -210,7 +210,7 @@ def asked_of(offered: OfferedAssignor, *, beyond: bool = False) -> tuple[Asked, 
         if not PROMISES[name].exact:
             untold = ("untold",) if offered.reads_told and name == "handed over" else ()
             kinds = GROUPS.get(name, CLAIMED) + untold
-            asked.append(Asked(name, kinds, beyond=beyond and name == "fewest moves"))
+            asked.append(PromiseQuestion(name, kinds, beyond=beyond and name == "fewest moves"))
     of_many = OF_MANY.get(like, ())
     asked += [one for one in of_many if offered.reads_instances or one is not STATIC]
     return (*asked, AGAIN) if offered.ask_again else tuple(asked)
@@ -289,11 +289,13 @@ class Answers:
         """It is not asked any more."""
         return len(self.hung) >= MOST_HUNG or len(self.broke) >= MOST_BROKEN
 
-    def broken(self, asked: Asked, group: Group) -> tuple[Violation, ...]:
+    def broken(self, asked: PromiseQuestion, group: Group) -> tuple[Violation, ...]:
         """How an answer breaks the promise; no answer breaks none."""
         return self.breach(asked, group)[1]
 
-    def breach(self, asked: Asked, group: Group) -> tuple[Given | None, tuple[Violation, ...]]:
+    def breach(
+        self, asked: PromiseQuestion, group: Group
+    ) -> tuple[Given | None, tuple[Violation, ...]]:
         """The first answer that breaks the promise, and how; None and nothing if none does."""
         key = asked.promise, group
         if key not in self.violations:
@@ -303,7 +305,9 @@ class Answers:
                 return None, ()
         return self.violations[key]
 
-    def _breach(self, asked: Asked, group: Group) -> tuple[Given | None, tuple[Violation, ...]]:
+    def _breach(
+        self, asked: PromiseQuestion, group: Group
+    ) -> tuple[Given | None, tuple[Violation, ...]]:
         if asked.of_many:
             found = tuple(asked.of_many(self, group))
             return (self.of(group), found) if found else (None, ())
@@ -315,14 +319,14 @@ class Answers:
 
 
 def breaks(
-    asked: Asked, like: str | None, group: Group, answer: Assigned | NoAssignment
+    asked: PromiseQuestion, like: str | None, group: Group, answer: Assigned | NoAssignment
 ) -> tuple[Violation, ...]:
     """How one answer breaks the promise."""
     return tuple(judgement(asked, like, group, answer) or ())
 
 
 def judgement(
-    asked: Asked, like: str | None, group: Group, answer: Assigned | NoAssignment
+    asked: PromiseQuestion, like: str | None, group: Group, answer: Assigned | NoAssignment
 ) -> list[Violation] | None:
     """How one answer breaks the promise; None if it cannot be judged: the promise is not made for
     such a group, or the answer breaks a promise that this one needs.
