@@ -44,7 +44,7 @@ from groupcheck.oracles.conform.member.callback_rows import (
     THREW,
     CallbackRows,
 )
-from groupcheck.oracles.conform.member.expected_steps import ExpectedSteps, Firing, Standing
+from groupcheck.oracles.conform.member.expected_steps import Effect, ExpectedSteps, Standing
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT, SEND_HEARTBEAT, SEND_JOIN
@@ -80,7 +80,7 @@ class CallbackSteps(GroupSteps):
     counterparts = ExpectedCallbackSteps
     _counterparts: ExpectedCallbackSteps
 
-    def _polls(self, rule: str, at: Standing) -> list[Firing]:
+    def _polls(self, rule: str, at: Standing) -> list[Effect]:
         """A poll in which a callback begins is over when it has returned."""
         begun = list(self._fire(rule, at))
         if rule == SEND_JOIN:
@@ -107,7 +107,7 @@ class CallbackSteps(GroupSteps):
 
     # -- while a callback runs
 
-    def _in_callback(self, begun: Firing, m: Memory) -> Iterator[Misfit]:
+    def _in_callback(self, begun: Effect, m: Memory) -> Iterator[Misfit]:
         """Checks the events while it runs, each time until the end of the poll. `m`: the rows'
         member before that poll.
         """
@@ -126,7 +126,7 @@ class CallbackSteps(GroupSteps):
             ended_in = [done for now in told for done in self._runs(now, RETURNED)]
             yield from self._one(ended_in, m, given)
 
-    def _nothing_else(self, begun: Firing) -> Iterator[Misfit]:
+    def _nothing_else(self, begun: Effect) -> Iterator[Misfit]:
         at, given = _standing(begun), Input(Does.POLL)
         fired = {rule: list(self._fire(rule, at)) for rule in self._rules}
         for rule, found in fired.items():
@@ -140,7 +140,7 @@ class CallbackSteps(GroupSteps):
         if beats != [Link(request=request)] * (not begun.client.rejoin):
             yield self._misfit(f"heartbeats in a callback: {beats}", given)
 
-    def _leaves(self, begun: Firing, m: Memory) -> Iterator[Misfit]:
+    def _leaves(self, begun: Effect, m: Memory) -> Iterator[Misfit]:
         """The heartbeat thread leaves; its LeaveGroup is heard or not."""
         left = self._fires(POLL_TIMEOUT, begun)
         heard = Link(request=LeaveGroup(begun.client.id))
@@ -155,7 +155,7 @@ class CallbackSteps(GroupSteps):
 
     # -- how it ends
 
-    def _ends_early(self, begun: Firing, m: Memory) -> Iterator[Standing | Misfit]:
+    def _ends_early(self, begun: Effect, m: Memory) -> Iterator[Standing | Misfit]:
         """onPartitionsRevoked of onJoinPrepare throws, or its commit is answered."""
         given = Input(Does.POLL, during=During.THROWS)
         threw = self._runs(begun, THREW)
@@ -164,7 +164,7 @@ class CallbackSteps(GroupSteps):
         for code in UNFENCED:
             yield from self._commits(begun, m, code)
 
-    def _commits(self, begun: Firing, m: Memory, code: int) -> Iterator[Standing | Misfit]:
+    def _commits(self, begun: Effect, m: Memory, code: int) -> Iterator[Standing | Misfit]:
         """The application commits what it has processed and was not told is committed, and the
         commit is answered. A callback whose commit is accepted, or may be sent again, returns.
         """
@@ -186,20 +186,20 @@ class CallbackSteps(GroupSteps):
             if begun.client.granted < 0:
                 yield from self._goes_on(ended, m, given)
 
-    def _goes_on(self, ended: list[Firing], m: Memory, given: Input) -> Iterator[Standing | Misfit]:
+    def _goes_on(self, ended: list[Effect], m: Memory, given: Input) -> Iterator[Standing | Misfit]:
         row = self._counterparts.row(m, given)
         for done in ended if row and row.after else []:
             assert row is not None
             yield from self._rests(done.client, done.link, -1, row.after, given)
 
-    def _one(self, ended: list[Firing], m: Memory, given: Input) -> Iterator[Misfit]:
+    def _one(self, ended: list[Effect], m: Memory, given: Input) -> Iterator[Misfit]:
         """A sequence has one end, and its row has the same."""
         if len(ended) != 1:
             yield self._misfit(f"a callback ends in {_named(ended)}", given)
         for done in ended:
             yield from self._as_its_row(done, m, given)
 
-    def _as_its_row(self, ended: Firing, m: Memory, given: Input) -> Iterator[Misfit]:
+    def _as_its_row(self, ended: Effect, m: Memory, given: Input) -> Iterator[Misfit]:
         """Does the poll end as its row says? A member that is outside its generation when the
         callback ends joins in the same poll. One whose onJoinComplete throws runs it in the next
         one.
@@ -229,27 +229,27 @@ class CallbackSteps(GroupSteps):
             after = evolve(after, client=evolve(after.client, prepare=Prepare.DONE))
         yield from self._same(done.client, after, given)
 
-    def _joins_in(self, ended: Firing, row: Outcome) -> Outcome | None:
+    def _joins_in(self, ended: Effect, row: Outcome) -> Outcome | None:
         """The rows' poll, for a group's member that commits only what is not committed."""
         first = isinstance(row.sent[0], OffsetCommit) if row.sent else False
         return self._counterparts.joins(row, ended.client.dirty) if first else row
 
     # -- the rules
 
-    def _runs(self, begun: Firing, how: str) -> list[Firing]:
+    def _runs(self, begun: Effect, how: str) -> list[Effect]:
         return [d for d in self._fire(callback_runs.name, _standing(begun)) if d.name == how]
 
-    def _fires(self, rule: str, before: Firing) -> list[Firing]:
+    def _fires(self, rule: str, before: Effect) -> list[Effect]:
         return list(self._fire(rule, _standing(before)))
 
 
-def _running(done: Firing) -> bool:
+def _running(done: Effect) -> bool:
     return done.client.prepare == Prepare.REVOKING
 
 
-def _standing(done: Firing) -> Standing:
+def _standing(done: Effect) -> Standing:
     return Standing(done.client, done.link, -1, None)
 
 
-def _named(fired: list[Firing]) -> str:
+def _named(fired: list[Effect]) -> str:
     return ", ".join(done.name for done in fired) or "nothing"

@@ -84,7 +84,7 @@ class Expectation:
 
 
 @frozen
-class Firing:
+class Effect:
     """An outcome of a rule."""
 
     name: str

@@ -35,9 +35,9 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.oracles.conform.member.expected_steps import (
+    Effect,
     Expectation,
     ExpectedSteps,
-    Firing,
     Standing,
 )
 from groupcheck.oracles.conform.member.member_memory import LOST, Does, Input, Memory
@@ -166,13 +166,13 @@ class GroupSteps:
         for left in wanted:
             yield self._misfit(f"{left.name} never fires, with {left.link}", left.given)
 
-    def _fits(self, at: Standing, wanted: Expectation, done: Firing) -> bool:
+    def _fits(self, at: Standing, wanted: Expectation, done: Effect) -> bool:
         spent = reduce(Budget.spend, wanted.spends, self.rows.scope.budget)
         said = (wanted.name, wanted.link, spent)
         client = wanted.client is None or wanted.client == done.client
         return said == (done.name, done.link, done.budget) and client
 
-    def _counts(self, at: Standing, done: Firing) -> bool:
+    def _counts(self, at: Standing, done: Effect) -> bool:
         """Is what was processed by any member the most that one of them has processed?"""
         if done.name != PROCESS_RECORD:
             return True
@@ -185,15 +185,13 @@ class GroupSteps:
                 return False
         return True
 
-    def _after(
-        self, at: Standing, done: Firing, wanted: Expectation
-    ) -> Iterator[Standing | Misfit]:
-        if not wanted.goes_on:
-            assert wanted.memory is not None
-            yield from self._same(done.client, wanted.memory, wanted.given)
+    def _after(self, at: Standing, done: Effect, want: Expectation) -> Iterator[Standing | Misfit]:
+        if not want.goes_on:
+            assert want.memory is not None
+            yield from self._same(done.client, want.memory, want.given)
             return
         known = done.offsets.committed if done.name == FETCH_OFFSET else at.known
-        yield from self._rests(done.client, done.link, known, wanted.memory, wanted.given)
+        yield from self._rests(done.client, done.link, known, want.memory, want.given)
 
     def _near(self, rule: str) -> Input:
         """The input that is nearest to a rule, to show the real member beside it."""
@@ -353,7 +351,7 @@ class GroupSteps:
             after = self._counterparts.settled(row.after)
             yield from self._rest(done.client, done.link, now, after, given)
 
-    def _at_once(self, done: Firing, link: Link, given: Input) -> Iterator[Misfit]:
+    def _at_once(self, done: Effect, link: Link, given: Input) -> Iterator[Misfit]:
         """Compares the one step of a coarser scope with the answer and onJoinComplete."""
         left = Standing(done.client, NEW, -1, None)
         then = [d.client for d in self._fire(members.join_complete.name, left)]
@@ -365,7 +363,7 @@ class GroupSteps:
             yield self._misfit(f"the answer and onJoinComplete lead to {fired}", given)
 
     def _unheard(
-        self, client: Client, link: Link, fired: list[Firing]
+        self, client: Client, link: Link, fired: list[Effect]
     ) -> Iterator[Standing | Misfit]:
         """An answer to a member that has closed: it goes on closing."""
         given, read = Input(Does.CLOSE), evolve(link, answer=None)
@@ -425,7 +423,7 @@ class GroupSteps:
 
     # -- the rules
 
-    def _polls(self, rule: str, at: Standing) -> list[Firing]:
+    def _polls(self, rule: str, at: Standing) -> list[Effect]:
         """The outcomes of a rule in a poll: with what the same poll does before and after it."""
         return list(self._fire(rule, at))
 
@@ -434,7 +432,7 @@ class GroupSteps:
         first: Offsets = self.rows.others["offsets"]
         return evolve(first, watched=watched, committed=committed)
 
-    def _fire(self, rule: str, at: Standing, offset: int = 0, watched: int = 0) -> Iterator[Firing]:
+    def _fire(self, rule: str, at: Standing, offset: int = 0, watched: int = 0) -> Iterator[Effect]:
         """The outcomes of a rule of the spec. It must not touch a request that is late, and a fault
         must be granted.
         """
@@ -449,7 +447,7 @@ class GroupSteps:
         if "link" in mine.slots:
             yield from self._touches(mine, at, whole)
 
-    def _touches(self, rule: Any, at: Standing, whole: list[Firing]) -> Iterator[Firing]:
+    def _touches(self, rule: Any, at: Standing, whole: list[Effect]) -> Iterator[Effect]:
         """The outcomes in which a late request is not what it was before. One request is late at a
         time.
         """
@@ -458,9 +456,9 @@ class GroupSteps:
         delays = rule.name == faults.delay_request.name
         kept = [] if delays else [attrs.evolve(d, link=evolve(d.link, late=LATE)) for d in whole]
         if late != kept:
-            yield from late or [Firing("?", at.client, at.link, self._offsets(), Budget())]
+            yield from late or [Effect("?", at.client, at.link, self._offsets(), Budget())]
 
-    def _granted(self, rule: Any, at: Standing, done: Firing) -> bool:
+    def _granted(self, rule: Any, at: Standing, done: Effect) -> bool:
         """Does the outcome need each of the faults that it spends, and no other?"""
 
         def happens(left: Mapping[str, int]) -> bool:
@@ -477,7 +475,7 @@ class GroupSteps:
 
     def _call(
         self, rule: Any, client: Client, link: Link, offsets: Offsets, budget: Budget
-    ) -> list[Firing]:
+    ) -> list[Effect]:
         others = self.rows.others
         slots = {"client": client, "link": link, "offsets": offsets, "budget": budget}
         found = []
@@ -485,11 +483,11 @@ class GroupSteps:
             self._see.instance(rule.name, 0), tuple({**others, **slots}[s] for s in rule.slots)
         ):
             now = dict(zip(rule.slots, values))
-            found.append(Firing(name, **{s: now.get(s, was) for s, was in slots.items()}))
+            found.append(Effect(name, **{s: now.get(s, was) for s, was in slots.items()}))
         return found
 
 
-def _shown(done: Firing) -> str:
+def _shown(done: Effect) -> str:
     sends = [r for r in (done.link.request, *done.link.queue, done.link.late) if r is not None]
     return f"{done.name} {sends}"
 

@@ -18,7 +18,7 @@ from groupcheck.model.protocol.classic.offsets import fetch_offset
 from groupcheck.model.protocol.codes import NONE, UNSTABLE_OFFSET_COMMIT
 from groupcheck.model.protocol.messages import OffsetFetch
 from groupcheck.oracles.conform.member.application import ApplicationRows
-from groupcheck.oracles.conform.member.expected_steps import Firing, Standing
+from groupcheck.oracles.conform.member.expected_steps import Effect, Standing
 from groupcheck.oracles.conform.member.firing import clean
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome
@@ -93,7 +93,7 @@ class FullOffsetSteps(GroupSteps):
                 else:
                     yield from self._rests(client, done.link, client.position, row.after, given)
 
-    def _told_offset(self, at: Standing, asked: Firing, given: Input) -> Iterator[Firing]:
+    def _told_offset(self, at: Standing, asked: Effect, given: Input) -> Iterator[Effect]:
         """The answer to the OffsetFetch; of those that auto.offset.reset allows, the input's."""
         request = asked.link.request
         assert isinstance(request, OffsetFetch)

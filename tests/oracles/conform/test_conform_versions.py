@@ -10,7 +10,7 @@ import pytest
 from groupcheck.oracles.command_line.cli import run
 from groupcheck.oracles.conform.versions_differ import Change, difference
 from groupcheck.oracles.kafka.commands import (
-    Firing,
+    Fire,
     Heartbeat,
     JoinGroup,
     LeaveGroup,
@@ -121,8 +121,8 @@ def test_a_late_join_completes_a_round_for_a_member_that_has_not_revoked(coordin
 
     for command in (JoinGroup(), JoinGroup(member="m1"), JoinGroup(), JoinGroup(member="m2")):
         do(command)
-    do(Firing(timer="join-g"))
-    joined = do(Firing(timer="join-g"))
+    do(Fire(timer="join-g"))
+    joined = do(Fire(timer="join-g"))
     leader, follower = ("m1", "m2") if joined.memory.leader == "m1" else ("m2", "m1")
     do(
         SyncGroup(

@@ -17,6 +17,7 @@ from groupcheck.oracles.simulate import (
     Setup,
     compare,
     replications,
+    run_cache,
     sensitivity,
     simulate,
 )
