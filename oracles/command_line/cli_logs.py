@@ -41,6 +41,7 @@ DIALECTS = (
     "consumer-4.0-debug",
     "requests-consumer",
     "requests-consumer-static",
+    "requests-consumer-librdkafka",
 )
 
 
@@ -244,7 +245,7 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
     "--clients",
     is_flag=True,
     help="Write the logs of the groups' members and of their coordinator, too (only with --dialect"
-    " requests, requests-consumer or requests-consumer-static).",
+    " requests, or one that begins with requests-consumer).",
 )
 @click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
 @json_option("Print one JSON document (groupcheck.generate/1).")

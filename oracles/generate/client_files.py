@@ -24,7 +24,7 @@ def write_clients(folder: Path, begun: Begun, packed: bool) -> None:
     every = [(at, f"client-{who.number}", parts) for at, who, parts in clients.lines]
     every += [(at, "coordinator", parts) for at, parts in clients.coordinator]
     for at, writer, parts in every:
-        line = f"{clock.stamp(begun.at + at)} {begun.filling.line(parts)}\n"
+        line = f"{clock.line(begun.at + at, begun.filling, parts)}\n"
         logs.setdefault(writer, []).append(line)
     for writer, lines in sorted(logs.items()):
         name = f"{begun.group}.{writer}.log"

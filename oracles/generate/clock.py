@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from groupcheck.oracles.generate.template import TIME, Filling, Part
 
 FIRST_TIME = datetime(2024, 10, 25, 17)
 
@@ -22,3 +25,13 @@ class Clock:
                 (FIRST_TIME + timedelta(seconds=second)).strftime("%Y-%m-%d %H:%M:%S"),
             )
         return f"[{self._text},{rest:03}]"
+
+    def line(self, ms: int, filling: Filling, parts: Sequence[Part]) -> str:
+        """A line of a member with its time: in front of it, or where librdkafka has it, in seconds
+        since 1970.
+        """
+        if TIME not in parts:
+            return f"{self.stamp(ms)} {filling.line(parts)}"
+        seconds, rest = divmod(ms, 1000)
+        since = int(FIRST_TIME.replace(tzinfo=UTC).timestamp()) + seconds
+        return filling.line(parts, f"{since}.{rest:03}")

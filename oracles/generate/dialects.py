@@ -16,7 +16,7 @@ from groupcheck.model.variants import load
 from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, broker_run
 from groupcheck.oracles.generate.client_lines import client_run
 from groupcheck.oracles.generate.consumer.broker import Words
-from groupcheck.oracles.generate.consumer.runs import consumer_run, scope_of
+from groupcheck.oracles.generate.consumer.runs import Library, consumer_run, scope_of
 from groupcheck.oracles.generate.request_lines import request_run
 from groupcheck.oracles.generate.run import Run
 
@@ -103,13 +103,16 @@ def _requests(name: str, scope: Scope, clients: bool) -> Dialect:
     return Dialect(name, True, partial(request_run, **given), members)
 
 
-def _consumer(name: str, kafka: str, static: int = 0, *, debug: bool = True) -> Dialect:
+def _consumer(
+    name: str, kafka: str, static: int = 0, *, debug: bool = True, library: Library = "java"
+) -> Dialect:
     """Logs of groups that use KIP-848: request logs with their members, or coordinators' logs."""
     version = tuple(map(int, kafka.split(".")))
     new = version >= (4, 3)
     words = Words(debug=debug, hashes=version >= (4, 1), epochs=new)
     requests = name.startswith("requests")
-    run = partial(consumer_run, scope=scope_of(kafka, static=static), words=words)
+    scope = scope_of(kafka, static=static, java=library == "java")
+    run = partial(consumer_run, scope=scope, words=words, library=library)
     return Dialect(
         name,
         requests,
@@ -127,6 +130,7 @@ _CONSUMER = (
     _consumer("consumer-4.0-debug", "4.0.0"),
     _consumer("requests-consumer", "4.3.1"),
     _consumer("requests-consumer-static", "4.4.0", 2),
+    _consumer("requests-consumer-librdkafka", "4.2.0", library="librdkafka"),
 )
 DIALECTS = {
     **{style.name: _broker(style.name) for style in (*STYLES, *OLD_STYLES)},

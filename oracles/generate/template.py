@@ -2,9 +2,9 @@
 any group at any generation.
 
 Printers write marks (`<:g:>` the group, `<:m3:>` a member id, `<:n5:>` a generation, `<:s5:>` a
-subscription that claims one, `<:w5:>` one that says what is owned, too, `<:c2:>` a connection;
-`"<:N5:>"` and `"<:O2:>"` a generation and an offset as JSON numbers); `compiled` takes a line apart
-once.
+subscription that claims one, `<:w5:>` one that says what is owned, too, `<:c2:>` a connection,
+`<:t:>` the time; `"<:N5:>"` and `"<:O2:>"` a generation and an offset as JSON numbers); `compiled`
+takes a line apart once.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-_MARK = re.compile(r'"<:([NO])(-?\d+):>"|<:([gmnswc])(-?\d+)?:>')
+_MARK = re.compile(r'"<:([NO])(-?\d+):>"|<:([gmnswct])(-?\d+)?:>')
 _PORTS, _FIRST_PORT = 50_000, 10_000
 _MOST_CLAIMED = 10_000
 
 Part = str | tuple[str, int]
+TIME = ("t", 0)
+"""The mark of the time, compiled."""
 
 
 def compiled(text: str) -> tuple[Part, ...]:
@@ -47,9 +49,12 @@ class Filling:
     offset: int = 0
     connection: int = 0
 
-    def line(self, parts: Sequence[Part]) -> str:
-        """A line with all its marks filled in."""
-        return "".join(part if isinstance(part, str) else self._filled(*part) for part in parts)
+    def line(self, parts: Sequence[Part], time: str = "") -> str:
+        """A line with all its marks filled in. `time`: what stands for the time in it."""
+        return "".join(
+            part if isinstance(part, str) else time if part == TIME else self._filled(*part)
+            for part in parts
+        )
 
     def _filled(self, kind: str, number: int) -> str:
         if kind == "g":

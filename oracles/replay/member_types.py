@@ -76,7 +76,7 @@ class Handover:
             ]
         ),
         "How it gave them up: by a heartbeat, or because it went. `kept`: a later target"
-        " assignment left them with it. `unseen`: lines are missing.",
+        " assignment left them with it, or gave them back. `unseen`: lines are missing.",
     ]
     taken_after_ms: Annotated[
         int | None, "After how long the other member was given them; null if it was not."

@@ -46,7 +46,7 @@ _SCOPES = {release: ConsumerScope(kafka=version) for version, release in RELEASE
 
 
 @define
-class _Record:
+class MemberRecord:
     """What is known of the coordinator's record of a member."""
 
     epoch: int
@@ -108,7 +108,7 @@ class ConsumerAnswers:
     # How many answers were judged, and how many could not be.
     judged: int = 0
     unjudged: int = 0
-    _records: dict[str, _Record] = Factory(dict)
+    _records: dict[str, MemberRecord] = Factory(dict)
     # Members that left -> when that was answered.
     _left: dict[str, float] = Factory(dict)
     # Instance -> the id of its member.
@@ -122,19 +122,19 @@ class ConsumerAnswers:
     _numbers: dict[str, tuple[int, int]] = Factory(dict)
 
     def observe(self, e: Exchange) -> None:
-        self._numbered(e)
+        self.numbered(e)
         if e.code in ELSEWHERE:
-            self._forget()
+            self.forget()
         elif isinstance(e, EpochExchange) and e.member:
-            self._decide(e)
+            self.decide(e, alive=e.epoch > 0 and e.code == NONE)
             self._heartbeat(e)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """The coordinator is elsewhere: what it was asked there is not shown."""
         self._records, self._left, self._waiting, self._targets = {}, {}, [], []
         self._instances.clear()
 
-    def _numbered(self, e: Exchange) -> None:
+    def numbered(self, e: Exchange) -> None:
         """Counts requests that are not shown."""
         last, skipped = self._numbers.get(e.connection, (e.correlation, 0))
         if e.connection not in self._numbers and len(self._numbers) >= MEMBERS_KEPT:
@@ -142,16 +142,39 @@ class ConsumerAnswers:
         skipped += max(e.correlation - last - 1, 0)
         self._numbers[e.connection] = max(last, e.correlation), skipped
 
-    def _place(self, e: Exchange) -> tuple[str, int]:
+    # -- records, for what else is known of members
+
+    def of(self, member: str) -> MemberRecord | None:
+        """What is known of a member's record."""
+        return self._records.get(member)
+
+    def take(self, member: str) -> MemberRecord | None:
+        """Nothing is known of a member any more; gives what was."""
+        return self._records.pop(member, None)
+
+    def put(self, member: str, record: MemberRecord) -> None:
+        """This is known of a member's record."""
+        self._records[member] = record
+
+    def heard(self, member: str, at: float) -> None:
+        """The coordinator has heard of a member, by another request."""
+        if (record := self._records.get(member)) is not None:
+            record.heard = max(record.heard, at)
+
+    def latest(self, before: float) -> int:
+        """The latest epoch of a target that some member was told before a moment; 0 if none."""
+        return max((epoch for at, epoch in self._targets if at < before), default=0)
+
+    def place(self, e: Exchange) -> tuple[str, int]:
         return e.connection, self._numbers[e.connection][1]
 
-    def _hole(self, e: Exchange, before: _Record | None) -> str:
-        """What may be missing between an answer of a member and the one before; empty if nothing
-        is.
+    def hole(self, e: Exchange, before: tuple[str, int] | None) -> str:
+        """What may be missing between an answer of a member and the one before, which came over a
+        connection on which so many requests had been skipped; empty if nothing is.
         """
-        if before is None or before.place == self._place(e):
+        if before is None or before == self.place(e):
             return ""
-        if before.place[0] != e.connection:
+        if before[0] != e.connection:
             return (
                 f"{e.member} has another connection, and may have sent a request that is not shown"
             )
@@ -174,7 +197,7 @@ class ConsumerAnswers:
         elif e.code == UNKNOWN_MEMBER_ID:
             self._records.pop(e.member, None)
 
-    def _goes(self, e: EpochExchange, record: _Record | None) -> None:
+    def _goes(self, e: EpochExchange, record: MemberRecord | None) -> None:
         if e.code != NONE:
             self.unjudged += 1
         elif e.epoch == LEAVES:
@@ -199,16 +222,16 @@ class ConsumerAnswers:
         else:
             self._keep(e, self._nothing_known(e))
 
-    def _nothing_known(self, e: EpochExchange) -> _Record:
-        return _Record(e.to_epoch or 0, None, None, e.given, e.line, self._place(e))
+    def _nothing_known(self, e: EpochExchange) -> MemberRecord:
+        return MemberRecord(e.to_epoch or 0, None, None, e.given, e.line, self.place(e))
 
-    def _keep(self, e: EpochExchange, record: _Record) -> None:
+    def _keep(self, e: EpochExchange, record: MemberRecord) -> None:
         if e.member in self._records or len(self._records) < MEMBERS_KEPT:
             self._records[e.member] = evolve(record, interval_ms=e.interval_ms)
 
     # -- codes
 
-    def _code_fits(self, e: EpochExchange, record: _Record | None) -> bool:
+    def _code_fits(self, e: EpochExchange, record: MemberRecord | None) -> bool:
         """Is the code one that the coordinator may give, as far as the member's record tells?"""
         if record is None and not self._gone(e):
             return True
@@ -233,7 +256,7 @@ class ConsumerAnswers:
             self._left.pop(e.member, None)
         return left is not None and e.epoch > 0 and e.began > left
 
-    def _codes(self, e: EpochExchange, record: _Record | None) -> Iterator[int]:
+    def _codes(self, e: EpochExchange, record: MemberRecord | None) -> Iterator[int]:
         kind = Kind.JOIN if e.epoch == 0 else Kind.BEAT
         owned = None if e.owned is None else self._mask(e.owned)
         if record is None:
@@ -254,7 +277,7 @@ class ConsumerAnswers:
 
     # -- epochs and assignments
 
-    def _accepted(self, e: EpochExchange, record: _Record | None) -> None:
+    def _accepted(self, e: EpochExchange, record: MemberRecord | None) -> None:
         """An answer without an error: follows the member's record."""
         if record is None and e.epoch > 0:
             self.unjudged += 1
@@ -262,7 +285,7 @@ class ConsumerAnswers:
             return
         if record is None and all(r.may_be_gone(e.began) for r in self._records.values()):
             self._targets = []  # an empty group may have been deleted, and begins anew
-        fresh = _Record(0, None, frozenset({Seat()}), e.began, e.line, self._place(e))
+        fresh = MemberRecord(0, None, frozenset({Seat()}), e.began, e.line, self.place(e))
         before = record or fresh
         told = _Told(e.to_epoch or 0, None if e.assigned is None else self._mask(e.assigned))
         if before.seats is None:
@@ -278,17 +301,19 @@ class ConsumerAnswers:
                 seats = frozenset(self._after(e, before, told, 0))
                 self._wrong(e, before, told, seats)
         previous = before.previous if told.epoch == before.epoch else before.epoch
-        place = self._place(e)
-        self._keep(e, _Record(told.epoch, previous, seats or None, e.given, e.line, place))
+        place = self.place(e)
+        self._keep(e, MemberRecord(told.epoch, previous, seats or None, e.given, e.line, place))
         if told.epoch > max((epoch for _, epoch in self._targets), default=0):
             self._targets.append((e.given, told.epoch))
             del self._targets[:-EPOCHS_KEPT]
 
-    def _after(self, e: EpochExchange, before: _Record, told: _Told, held: int) -> Iterator[Seat]:
+    def _after(
+        self, e: EpochExchange, before: MemberRecord, told: _Told, held: int
+    ) -> Iterator[Seat]:
         """All that the record may be after this answer, by the rule of the model."""
         owned = 0 if e.owned is None and e.epoch == 0 else None
         owned = self._mask(e.owned) if e.owned is not None else owned
-        latest = max((epoch for at, epoch in self._targets if at < e.began), default=0)
+        latest = self.latest(e.began)
         for seat in before.seats or ():
             share = seat.assigned if told.assigned is None else told.assigned
             for target in (share, share | _ELSEWHERE):
@@ -304,7 +329,9 @@ class ConsumerAnswers:
                         if new.assigned == share and fits and not late:
                             yield evolve(new, target=0, current=False, fresh=0)
 
-    def _learnt(self, e: EpochExchange, before: _Record, told: _Told) -> frozenset[Seat] | None:
+    def _learnt(
+        self, e: EpochExchange, before: MemberRecord, told: _Told
+    ) -> frozenset[Seat] | None:
         """The record of a member of which nothing was known, if the answer tells it."""
         self.unjudged += 1
         if told.assigned is None or told.epoch <= before.epoch:
@@ -324,7 +351,7 @@ class ConsumerAnswers:
     # -- what does not fit
 
     def _wrong(
-        self, e: EpochExchange, before: _Record, told: _Told, otherwise: frozenset[Seat]
+        self, e: EpochExchange, before: MemberRecord, told: _Told, otherwise: frozenset[Seat]
     ) -> None:
         """No release gives this answer; `otherwise`: it would if others had nothing."""
         had = 0
@@ -340,31 +367,43 @@ class ConsumerAnswers:
             names = self._names(record.has & given)
             why = f"gives it {names}, which {other} still has (line {record.line})"
             if len(self._waiting) < WAITING_KEPT:
-                refusal = RefusedAnswer(e, "", False, why=why, hole=self._hole(e, before))
+                refusal = RefusedAnswer(e, "", False, why=why, hole=self.hole(e, before.place))
                 self._waiting.append(_Waiting(refusal, others, e.given))
             return
         if told.epoch < before.epoch:
             why = f"has epoch {told.epoch}, and the member had epoch {before.epoch}"
         else:
-            latest = max((epoch for at, epoch in self._targets if at < e.began), default=0)
+            latest = self.latest(e.began)
             share = "no assignment" if told.assigned is None else self._names(told.assigned)
             why = (
                 f"has epoch {told.epoch} with {share}, which no release gives to a member with"
                 f" {self._names(had)} in epoch {before.epoch} of a group at epoch {latest} or later"
             )
-        self.refuse(RefusedAnswer(e, "", False, why=why, hole=self._hole(e, before)))
+        self.refuse(RefusedAnswer(e, "", False, why=why, hole=self.hole(e, before.place)))
 
-    def _refuse(self, e: EpochExchange, allowed: Iterable[int], record: _Record | None) -> None:
+    def _refuse(
+        self, e: EpochExchange, allowed: Iterable[int], record: MemberRecord | None
+    ) -> None:
         self.judged += 1
         could = " or ".join(dict.fromkeys(name_of(code) for code in sorted({*allowed})))
         why = f"has the code {name_of(e.code or NONE)}, but could only have {could}"
-        self.refuse(RefusedAnswer(e, could, False, why=why, hole=self._hole(e, record)))
+        self.refuse(
+            RefusedAnswer(
+                e,
+                could,
+                False,
+                why=why,
+                hole=self.hole(e, record.place if record is not None else None),
+            )
+        )
 
-    def _decide(self, e: EpochExchange) -> None:
-        """Whether this member still had what another one was given meanwhile."""
+    def decide(self, e: Exchange, *, alive: bool) -> None:
+        """Whether this member still had what another one was given meanwhile. `alive`: the answer
+        shows that it is a member still.
+        """
         for one in [w for w in self._waiting if e.member in w.others]:
-            whole = one.others.pop(e.member) == self._place(e)
-            certain = whole and e.began > one.until and e.epoch > 0 and e.code == NONE
+            whole = one.others.pop(e.member) == self.place(e)
+            certain = whole and e.began > one.until and alive
             if certain:
                 self.refuse(one.refusal)
             if certain or not one.others:

@@ -29,6 +29,11 @@ class Conversions:
     _number: int = 0
 
     @property
+    def modern(self) -> bool:
+        """Is it a consumer group now, as far as requests tell?"""
+        return self._modern is True
+
+    @property
     def happened(self) -> bool:
         """Did the group change its protocol?"""
         return bool(self.notes)

@@ -39,6 +39,7 @@ from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.phrases import plural, seconds
 from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.requests.certain import CertainAnswers
+from groupcheck.traces.requests.classic_answers import ClassicAnswers
 from groupcheck.traces.requests.consumer_answers import ConsumerAnswers
 from groupcheck.traces.requests.conversions import Conversions
 from groupcheck.traces.requests.epochs import EpochTrail
@@ -106,9 +107,15 @@ class RequestTrail:
     heartbeats: ConsumerAnswers = Factory(
         lambda self: ConsumerAnswers(self.refuse), takes_self=True
     )
+    # Of its classic members, while it is a KIP-848 group.
+    classic: ClassicAnswers = Factory(
+        lambda self: ClassicAnswers(self.refuse, self.heartbeats.latest), takes_self=True
+    )
+    # Of a classic group; where a KIP-848 group becomes one, another one follows.
     follower: RequestFollower = Factory(
         lambda self: RequestFollower(self.tell, self.refuse), takes_self=True
     )
+    former: list[RequestFollower] = Factory(list)
 
     def observe(self, e: Exchange) -> None:
         self.lines += 1
@@ -131,19 +138,39 @@ class RequestTrail:
             self.away = [*self.away[:1], e]
             if e.code != COORDINATOR_NOT_AVAILABLE:
                 self.moved_away = min(self.moved_away, e.given)
+        self._judge(e)
+
+    def _judge(self, e: Exchange) -> None:
+        """Follows the coordinator, of whichever kind the group is now."""
         if isinstance(e, EpochExchange) and self.epochs is None:
-            # From here on the group is no classic one: its coordinator is not followed any more.
-            self.follower.finish()
             self.epochs = EpochTrail(self._epoch, e.protocol)
-        if self.epochs is not None:
+        if self.epochs is not None and self.epochs.protocol != "consumer":
+            self._classic_ends()
             self.epochs.observe(e)
-            if self.epochs.protocol == "consumer":
-                self.heartbeats.observe(e)
-        elif isinstance(e, JudgedAssignment):
+            return
+        modern = self.conversions.modern
+        self.classic.observe(e, modern=modern)
+        if self.epochs is not None:
+            self.heartbeats.observe(e)
+            if modern or isinstance(e, EpochExchange):
+                self._classic_ends()
+                self.epochs.observe(e)
+                return
+            if self.follower.lost or not self.follower.begins:
+                self.epochs.observe(e)  # the classic group is not found yet
+        if isinstance(e, JudgedAssignment):
             if "static" in self.protocols:
                 self.certain.turn_static()
             self.certain.observe(e)
             self.follower.observe(e)
+
+    def _classic_ends(self) -> None:
+        """From here on the group is no classic one: its coordinator is not followed any more."""
+        if self.follower.begins:
+            self.follower.finish()
+            if self.follower.judged:
+                self.former.append(self.follower)
+            self.follower = RequestFollower(self.tell, self.refuse)
 
     def _gone(self, e: Exchange) -> None:
         """Notes for how long the coordinator was away."""
@@ -217,12 +244,14 @@ class RequestTrail:
 
     def report(self, doubts: str) -> GroupReport:
         """The group's report. `doubts`: what makes the whole file doubtful (empty: nothing)."""
-        if self.epochs is None:
+        if self.follower.begins:
             self.follower.finish()
         self._name_the_certain()
         certain = any(u.certain for u in self.unexplained)
-        judged = self.follower.judged + self.heartbeats.judged
-        followed = judged and not self.refused and not self.follower.troubles
+        followers = (*self.former, self.follower)
+        judged = sum(f.judged for f in followers) + self.heartbeats.judged + self.classic.judged
+        troubles = any(f.troubles for f in followers)
+        followed = judged and not self.refused and not troubles
         first_refused = self.refused_of[0].e.given if self.refused_of else None
         lacks = self.view.lacks(bool(followed), first_refused)
         if lacks and not certain:
@@ -251,7 +280,7 @@ class RequestTrail:
             unexplained_count=self.refused if followed else 0,
             assumed_count=0,
             lines=self.lines,
-            begins=self.follower.begins if followed else "",
+            begins=followers[0].begins if followed else "",
             requests=requests,
             nothing_judged=reason.startswith("nothing is judged"),
             findings=visible(self._findings()) if lacks else self._findings(),
@@ -338,16 +367,20 @@ class RequestTrail:
         if not known.judged:
             why = "the log shows no member of this group from its first heartbeat on"
             return UNKNOWN, f"nothing is judged: {why}"
-        told = plural(known.judged, "heartbeat")
-        more = ""
+        told = f"{plural(known.judged, 'heartbeat')}, by the model `consumer`"
+        if self.classic.judged:
+            answers = plural(self.classic.judged, "answer")
+            told += f"; {answers} to classic members, by the model `migration`"
+        if before := sum(f.judged for f in (*self.former, self.follower)):
+            told += f"; {plural(before, 'answer')} of the classic group, by the model `classic`"
         if known.unjudged:
-            more = f"; {known.unjudged:,} of members whose record is not known are read, not judged"
-        return HOLDS, (
-            f"every answer is one that the model allows ({told}, by the model `consumer`{more})"
-        )
+            told += (
+                f"; {known.unjudged:,} of members whose record is not known are read, not judged"
+            )
+        return HOLDS, f"every answer is one that the model allows ({told})"
 
     def _of_unexplained(self, doubts: str) -> tuple[Kind, str]:
-        follower = self.follower
+        followers = (*self.former, self.follower)
         first_one = self.unexplained[0]
         if doubts:
             return UNKNOWN, f"line {first_one.line} is not explained, but {doubts}"
@@ -355,7 +388,7 @@ class RequestTrail:
         if first_one.certain:
             return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
         if all(
-            any(abs(r.e.given - moved) <= MOVED_MS for moved in follower.moves)
+            any(abs(r.e.given - moved) <= MOVED_MS for f in followers for moved in f.moves)
             for r in self.refused_of
         ):
             why = "members changed their connection: a request that no line shows may explain it"

@@ -66,6 +66,8 @@ class Handovers:
                 asked.asked = asked.asked or at
         for partition in sorted(now - before):
             self._taken(partition, member, at)
+        for partition in before & frozenset(owns) - revoking:
+            self._kept(partition, member)
         if now:
             self.has[member] = now
         else:
@@ -124,6 +126,14 @@ class Handovers:
             begun.released, begun.how = at, how
             if begun.dropped:
                 del self._open[partition]
+
+    def _kept(self, partition: str, member: str) -> None:
+        """A member that was asked to give a partition up is told to have it, before others do."""
+        begun = self._open.get(partition)
+        asked = begun is not None and begun.asked is not None and begun.released is None
+        if asked and begun is not None and begun.source == member:
+            begun.how = KEPT
+            del self._open[partition]
 
     def _taken(self, partition: str, member: str, at: Moment) -> None:
         holder = self._holder.get(partition)

@@ -74,7 +74,8 @@ class Handover:
     # The source was told to give them up.
     asked: Moment | None = None
     # The source had given them up; and how: `acknowledged`, or how the source went; `kept` if a
-    # later target assignment left them with it before it was told; `unseen` if lines are missing.
+    # later target assignment left them with it before it was told, or it was told to have them
+    # again before others were; `unseen` if lines are missing.
     released: Moment | None = None
     how: str = ""
     # The heir was given them; or lines are missing that may have told it.

@@ -9,7 +9,7 @@ onPartitionsRevoked or onPartitionsLost.
 
 from __future__ import annotations
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
@@ -30,7 +30,8 @@ from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.broker import member, number
 from groupcheck.oracles.generate.consumer.course import LOSSES
 from groupcheck.oracles.generate.consumer.records import LEAVING_EPOCHS, Records
-from groupcheck.oracles.generate.run import Owned, Process
+from groupcheck.oracles.generate.consumer.spans import Spans
+from groupcheck.oracles.generate.run import Process
 
 MEMBERSHIP, INVOKER = "ConsumerMembershipManager", "ConsumerRebalanceListenerInvoker"
 CONSUMER, BEATS = "AsyncKafkaConsumer", "ConsumerHeartbeatRequestManager"
@@ -62,7 +63,9 @@ class JavaWords:
     records: Records
     # (ms since the beginning, who, line)
     lines: list[tuple[int, Process, str]] = Factory(list)
-    owned: list[Owned] = Factory(list)
+    spans: Spans = Factory(Spans)
+    # Each run is one of Java's members.
+    foreign: bool = False
     # Process -> since when its application has not polled.
     _late: dict[int, float] = Factory(dict)
     # Those that have found their coordinator.
@@ -281,22 +284,12 @@ class JavaWords:
         said = _SAID[Calls.LOST if lost else calls]
         self._say(me, INVOKER, f"{said} {names(some)}")
         if calls == Calls.ASSIGNED:
-            process = self.process(me)
-            mine = {o.partition for o in self.owned if o.process == process and o.until is None}
-            self.owned += [
-                Owned(process, p, self.records.now_ms) for p in numbers(some) if p not in mine
-            ]
+            self.spans.begin(self.process(me), some, self.records.now_ms)
         else:
             self._gives_up(me, some, "lost" if lost or calls == Calls.LOST else "revoked")
 
     def _gives_up(self, me: int, some: int, how: str) -> None:
-        process = self.process(me)
-        self.owned = [
-            evolve(one, until=self.records.now_ms, how=how)
-            if one.process == process and one.until is None and some >> one.partition & 1
-            else one
-            for one in self.owned
-        ]
+        self.spans.ends(self.process(me), some, self.records.now_ms, how)
 
 
 def _gone(why: str) -> str:

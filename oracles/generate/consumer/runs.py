@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import random
 from functools import cache
+from typing import Literal
 
 from attrs import Factory, define, evolve, field
 
@@ -14,11 +15,12 @@ from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.consumer import client_faults, java_rules
 from groupcheck.model.protocol.consumer.rules import spec
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED, ConsumerScope
 from groupcheck.oracles.generate.consumer.broker import BrokerWords, Words
 from groupcheck.oracles.generate.consumer.course import FREEZE, LOSSES, Course
 from groupcheck.oracles.generate.consumer.happenings import Answered, Happening
 from groupcheck.oracles.generate.consumer.java import JavaWords
+from groupcheck.oracles.generate.consumer.librdkafka import NativeWords
 from groupcheck.oracles.generate.consumer.records import Records
 from groupcheck.oracles.generate.consumer.requests import Requests
 from groupcheck.oracles.generate.consumer.truth import Truth
@@ -36,17 +38,24 @@ _TROUBLES = {
 }
 
 
+Library = Literal["java", "librdkafka"]
+LIBRARIES = {"java": JavaWords, "librdkafka": NativeWords}
+
+
 @cache
 def semantics_of(scope: ConsumerScope) -> Semantics:
     """The meaning of the rules within a scope."""
     return Semantics(spec(scope))
 
 
-def scope_of(kafka: str, *, static: int = 0) -> ConsumerScope:
+def scope_of(kafka: str, *, static: int = 0, java: bool = True) -> ConsumerScope:
     """The bounds of runs with a version of Kafka: Java's members as they are, with listeners. All
-    members subscribe to one topic, which may grow from four partitions to five.
+    members subscribe to one topic, which may grow from four partitions to five. Members of
+    librdkafka (not `java`) do not unsubscribe, and follow no answer to what they sent before they
+    left.
     """
-    faults = ("crash", "close", "poll_timeout", "unsubscribe", "lose_request", "lose_response")
+    faults = ["crash", "close", "poll_timeout", "lose_request", "lose_response"]
+    faults += ["unsubscribe"] if java else []
     timeouts = ("session_timeout", "rebalance_timeout", "fail_over")
     bounds = ConsumerScope(
         members=3,
@@ -61,7 +70,7 @@ def scope_of(kafka: str, *, static: int = 0) -> ConsumerScope:
         k1_prime=AS_KAFKA,
         k3=AS_KAFKA,
         k16=AS_KAFKA,
-        k23=AS_KAFKA,
+        k23=AS_KAFKA if java else MENDED,
         k25=AS_KAFKA,
         kafka_20641=AS_KAFKA,
     )
@@ -75,6 +84,8 @@ class Printed:
     scope: ConsumerScope
     words: Words
     choose: random.Random
+    # Which library's members write.
+    library: Library = "java"
     truth: Truth = Factory(Truth)
     coordinator: list[tuple[int, str]] = Factory(list)
     # (ms since the beginning, process, what)
@@ -82,7 +93,7 @@ class Printed:
     records: Records = field(init=False)
     broker: BrokerWords = field(init=False)
     requests: Requests = field(init=False)
-    java: JavaWords = field(init=False)
+    members: JavaWords | NativeWords = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         semantics = semantics_of(self.scope)
@@ -94,7 +105,8 @@ class Printed:
             lambda me: self.records.lives[me],
             self.records.static,
         )
-        self.java = JavaWords(semantics, self.records)
+        words = LIBRARIES[self.library]
+        self.members = words(semantics, self.records)
 
     def _writes(self, text: str) -> None:
         self.coordinator.append((self.records.now_ms, text))
@@ -107,7 +119,7 @@ class Printed:
             self.broker.hears(happening)
 
     def _fired(self, firing: Firing, before: State, after: State) -> None:
-        self.java.fired(firing, before, after)
+        self.members.fired(firing, before, after)
         rule = firing.name.partition(":")[0]
         if firing.me is not None and rule in _TROUBLES:
             self._troubled(firing.me, rule)
@@ -117,10 +129,10 @@ class Printed:
     def _troubled(self, me: int, what: str) -> None:
         if what in _TROUBLES:
             at = self.records.now_ms
-            self.troubles.append((at, self.java.process(me), _TROUBLES[what]))
+            self.troubles.append((at, self.members.process(me), _TROUBLES[what]))
 
     def play(self) -> bool:
-        """Whether the run came to its end."""
+        """Whether the run came to its end, and each step in it is one of the library's members."""
         course = Course(
             semantics_of(self.scope),
             self.records,
@@ -130,22 +142,30 @@ class Printed:
             PLAYS_MS,
             self.scope.members,
         )
-        return course.play(MOST_STEPS)
+        return course.play(MOST_STEPS) and not self.members.foreign
 
 
-def printed(seed: int, scope: ConsumerScope, words: Words) -> Printed | None:
+def printed(
+    seed: int, scope: ConsumerScope, words: Words, library: Library = "java"
+) -> Printed | None:
     """One run; None if it does not come to its end."""
-    run = Printed(scope, words, random.Random(seed))
+    run = Printed(scope, words, random.Random(seed), library)
     return run if run.play() else None
 
 
 def consumer_run(
-    seed: int, scope: ConsumerScope, words: Words, *, requests: bool = False, clients: bool = False
+    seed: int,
+    scope: ConsumerScope,
+    words: Words,
+    *,
+    requests: bool = False,
+    clients: bool = False,
+    library: Library = "java",
 ) -> Run:
     """The coordinator's log of one run, or its request log, perhaps with the logs of its members.
     It has no lines if the run does not come to its end.
     """
-    one = printed(seed, scope, words)
+    one = printed(seed, scope, words, library)
     if one is None:
         return run_of([], (), Names(), 0)
     lines = one.coordinator
@@ -159,6 +179,6 @@ def consumer_run(
 
 
 def _members(one: Printed) -> Clients:
-    said = tuple((at, who, compiled(text)) for at, who, text in one.java.lines)
+    said = tuple((at, who, compiled(text)) for at, who, text in one.members.lines)
     told = tuple((at, compiled(text)) for at, text in one.coordinator)
-    return Clients(said, tuple(one.java.owned), tuple(one.troubles), told)
+    return Clients(said, tuple(one.members.spans.owned), tuple(one.troubles), told)

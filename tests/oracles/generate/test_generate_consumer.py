@@ -45,15 +45,17 @@ _AT_INFO = {"metadata_change": "not_told"}
 SEEDS = range(1, 16)
 BY_DAY = ("consumer-4.4", "consumer-4.2-debug", "requests-consumer")
 """With the first seed."""
+GROUP = "group-00000"
+NATIVE = "requests-consumer-librdkafka"
 
 
-def runs_of(dialects: Iterable[str]) -> list[Any]:
+def runs_of(dialects: Iterable[str], by_day: Sequence[str] = BY_DAY) -> list[Any]:
     """Each dialect with each seed."""
     return [
         pytest.param(
             dialect,
             seed,
-            marks=() if dialect in BY_DAY and seed == SEEDS[0] else pytest.mark.night,
+            marks=() if dialect in by_day and seed == SEEDS[0] else pytest.mark.night,
         )
         for dialect in dialects
         for seed in SEEDS
@@ -197,8 +199,7 @@ def logs(run: Run) -> Iterator[tuple[Process, list[str]]]:
     filling, clock = Filling("g", run.names, generation=1), Clock()
     by: dict[Process, list[str]] = {}
     for at, who, parts in run.members.lines:
-        text = f"{clock.stamp(at)} {filling.line(parts)}"
-        by.setdefault(who, []).extend(text.split("\n"))
+        by.setdefault(who, []).extend(clock.line(at, filling, parts).split("\n"))
     yield from by.items()
 
 
@@ -214,7 +215,7 @@ def causes(statements: Iterable[Statement]) -> set[str]:
     return {f.cause.kind for one in found for f in one.causes}
 
 
-@pytest.mark.parametrize(("dialect", "seed"), runs_of(REQUESTS))
+@pytest.mark.parametrize(("dialect", "seed"), runs_of(REQUESTS, (*BY_DAY, NATIVE)))
 def test_members_tell_what_they_owned_and_when(dialect: str, seed: int) -> None:
     """To the millisecond, by the log of each process; and whether it polled in time."""
     run = run_of(dialect, seed)
@@ -239,7 +240,7 @@ def test_members_tell_what_they_owned_and_when(dialect: str, seed: int) -> None:
         assert ("poll_timeout" in found) == slow
 
 
-@pytest.mark.parametrize(("dialect", "seed"), runs_of(["requests-consumer"]))
+@pytest.mark.parametrize(("dialect", "seed"), runs_of(["requests-consumer", NATIVE]))
 def test_all_logs_together_name_who_did_not_poll_and_who_stood_still(
     dialect: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,10 +251,15 @@ def test_all_logs_together_name_who_did_not_poll_and_who_stood_still(
     (first, *_) = json.loads(capsys.readouterr().out)["groups"]
     assert first["verdict"] == "holds"
     real: dict[str, set[str]] = defaultdict(set)
-    for trouble in truth(tmp_path, "troubles")["group-00000"]:
+    for trouble in truth(tmp_path, "troubles")[GROUP]:
         real[trouble["what"]].add(trouble["client"])
-    told = {cause["kind"]: {*cause["who"]} for cause in first["causes"]}
+    told = {  # librdkafka's name of a client goes before its own number of the handle
+        cause["kind"]: {who.partition("#")[0] for who in cause["who"]} for cause in first["causes"]
+    }
     assert told.get("poll_timeout", set()) == real["poll_timeout"]
     assert told.get("client_stall", set()) <= real["frozen"]
     allowed = {"client_stall", "rebalance_storm", "session_expired_broker", "kip848_fenced"}
-    assert told.keys() <= {"poll_timeout", "missing_close", "kip848_held_back", *allowed}
+    held = {"kip848_slow_revoke", "kip848_held_back"}
+    assert told.keys() <= {"poll_timeout", "missing_close", *held, *allowed}
+    late = any(r["cause"] == "rebalance_timeout" for r in truth(tmp_path, "rebalances")[GROUP])
+    assert ("kip848_slow_revoke" in told) == late

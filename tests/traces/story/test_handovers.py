@@ -187,6 +187,18 @@ def test_a_later_target_that_leaves_a_partition_where_it_is_ends_the_handover() 
     assert begun.how == "kept" and not begun.waits
 
 
+def test_a_member_that_is_given_back_what_it_was_to_give_up_held_nothing_back() -> None:
+    """A request log tells no target: the same partition is asked for anew, later."""
+    t = Handovers()
+    [*t.assigned(at(1), "a", {"p"}, set())]
+    (begun,) = t.assigned(at(2), "a", set(), {"p"})
+    assert not [*t.assigned(at(3), "a", {"p"}, set())]
+    assert begun.how == "kept" and not begun.waits
+    (again,) = t.assigned(at(5), "a", set(), {"p"})
+    [*t.assigned(at(7), "a", set(), set())]
+    assert again.asked == at(5) and again.released == at(7)
+
+
 def test_two_holders_at_once_are_noticed() -> None:
     t = Handovers()
     [*t.assigned(at(1), "a", {"p"}, set())]
