@@ -129,7 +129,7 @@ def command(debug: bool) -> None:
     default=1,
     show_default=True,
     metavar="N",
-    help="Threads for the search and processes for the rules.",
+    help="Threads for the search.",
 )
 @click.option("--checkpoint", type=PATH, metavar="DIR", help="Save the search to DIR as it goes.")
 @click.option(
@@ -302,7 +302,7 @@ def bugs(
     default=1,
     show_default=True,
     metavar="N",
-    help="Threads for each search and processes for its rules.",
+    help="Threads for each search.",
 )
 @json_option("Print one JSON document (groupcheck.sweep/1).")
 @writes("--junit", "Write a JUnit XML file: one test case for each cell.")

@@ -64,7 +64,6 @@ SEARCH: Sizes = {
     r.VIEW_VALUES: lambda n: n[r.VIEW_WORDS],
     r.DEGREES: lambda n: n[r.STATES],
     r.FOLLOWED: lambda n: n[r.FOLLOWED_SIZE] * (n[r.WORDS] + 1),
-    r.LATE: lambda n: n[r.CROWDED_ROOM] * (n[r.WORDS] + 1),
     r.LEVELS: lambda n: n[r.LEVEL_SIZE],
     r.WALK_PATHS: lambda n: 2 * n[r.WORDS] + n[r.WALK_SIZE] * (3 * n[r.WORDS] + 4),
     r.KNOWN_WALKS: lambda n: (n[r.WORDS] + 1) << n[r.KNOWN_BITS],

@@ -62,8 +62,8 @@ class Kept:
 
 
 class Exploration(Loop):
-    """The state of a search between two calls of a kernel. One thread explores, one process calls
-    the rules; `search.Search` shares the work.
+    """The state of a search between two calls of a kernel. One thread explores; in `search.Search`
+    several do.
     """
 
     def __init__(
@@ -267,19 +267,6 @@ class Exploration(Loop):
                 )
                 self.requeue(rest)
 
-    def take_in(self, late: Words) -> list[Words]:
-        """Enters states into the log. `late`: states x words + 1, the last column says which
-        predicates to look at. Returns the queues of pairs that were put off meanwhile.
-        """
-        states, needs = np.ascontiguousarray(late[:, :-1]), np.ascontiguousarray(late[:, -1])
-        put_off, done = [], 0
-        while done < len(states):
-            self.registers[r.SOURCE] = address(needs)
-            self.run(r.TAKE_IN, done, len(states), states)
-            put_off.append(self.taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2))
-            done = int(self.registers[r.FROM])
-        return put_off
-
     def requeue(self, pairs: Words) -> None:
         """Puts (place, table) pairs, as a flat array, into the queue of pairs that are put off."""
         queue = self.packed.arrays[r.DEFERRED]
@@ -313,7 +300,7 @@ class Exploration(Loop):
         tape: list[int] = []
         calls = self.rows.calls
         try:
-            self.evaluate_rules(rules, tape)
+            self.evaluate(rules, tape)
             end_of_rules = len(tape)
             self.evaluate(work[len(rules) :], tape)
             self.pulse()  # the last moment before wider fields take memory
@@ -339,7 +326,7 @@ class Exploration(Loop):
         number = place = 0
         try:
             for number, rows, places in work:
-                self._pulse_in_time()
+                self.pulse_in_time()
                 began = time.perf_counter()
                 if number >= self.tables.urgent:
                     self.predicates.fill(number, rows, places, tape)
@@ -348,7 +335,7 @@ class Exploration(Loop):
                 self.rows.prepare(number)
                 row, most = self.rows.row, self.packed.most[number]
                 for ids, place in zip(rows, places):
-                    self._pulse_in_time()
+                    self.pulse_in_time()
                     most = max(most, row(number, ids, place, tape))
                 self.packed.most[number] = most
                 self._spent_on(number, began)
@@ -358,7 +345,7 @@ class Exploration(Loop):
             at = place if number < self.tables.urgent else self.predicates.place
             raise error.at(self.key_to(at)) from error
 
-    def _pulse_in_time(self) -> None:
+    def pulse_in_time(self) -> None:
         """Looks at limits, unless that was done a moment ago: it takes as long as a few rules."""
         if time.perf_counter() - self._pulsed > PULSE:
             self.pulse()
@@ -366,10 +353,6 @@ class Exploration(Loop):
 
     def _spent_on(self, number: int, began: float) -> None:
         self.spent[number] = self.spent.get(number, 0.0) + time.perf_counter() - began
-
-    def evaluate_rules(self, work: Work, tape: list[int]) -> None:
-        """Appends the rows of a batch that are of rules."""
-        self.evaluate(work, tape)
 
     def _relay(self) -> None:
         """Makes fields wider where a pool has outgrown them, and resizes what depends on the words
@@ -388,7 +371,7 @@ class Exploration(Loop):
     def look_at_whole_states(self, first: int) -> None:
         """Predicates over the whole state, for the states from `first` on, in Python."""
         for place in range(first, self.log.states) if self.tables.constant else ():
-            self._pulse_in_time()
+            self.pulse_in_time()
             self.predicates.arrive(self.state(place), place, self.tables.constant)
 
     def give_up(self) -> None:

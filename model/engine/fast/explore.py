@@ -19,7 +19,6 @@ from attrs import define, evolve, field
 
 from groupcheck.model.engine.errors import AsymmetryError, CheckpointError, RuleError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
-from groupcheck.model.engine.fast import threads
 from groupcheck.model.engine.fast.compiling import compiling
 from groupcheck.model.engine.fast.graph import bytes_of
 from groupcheck.model.engine.fast.handed_over import taken_over
@@ -125,7 +124,6 @@ class Run:
         """
         s, limits = self.search, self.limits
         s.log.is_thrifty = limits.memory is not None
-        s.forks.has_memory = lambda: self.watch.may_fork(limits.memory)
         s.begin(resumed)
         self.watch.begin(limits.memory, is_asked=not limits.memory_of)
 
@@ -194,7 +192,7 @@ class Run:
         s = self.search
         while first < end and not self.reason:
             self.left = end - first
-            stretch = STRETCH * s.threads.workers
+            stretch = STRETCH if s.threads.workers == 1 else end - first
             if self.limits.states is not None:
                 stretch = max(256, min(stretch, self.limits.states - s.states))
             first = s.stretch(first, min(end, first + stretch))
@@ -378,8 +376,7 @@ def _explored(
             search = checkpoints.load(spec, ours, resume, folder, symmetry)
         end.callback(search.free)
         saver = checkpoints.Saver(search, folder, ours) if folder and ours else None
-        workers = options.workers
-        search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
+        search.divide(options.workers)
         numbers = checkpoints.numbers_of(search)
         run = Run(search, limits, progress, saver, options.began, numbers, Watch(search, peak))
         run.goals, run.compiled = options.goals, compiled

@@ -8,7 +8,7 @@ makes the remainder of a state fit into it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +69,19 @@ class Log:
         self.is_thrifty, self._is_short = False, has_limited_address_space()
         self.holds_places = False  # in any case, so that the index tells where a state is
         self.index_room = 0  # states that the index has room for
+        # Where threads share the log: the words that they share, how many they are, and the states
+        # that they may write beyond ROOM; places that are not written yet, in order.
+        self.shared: Words | None = None
+        self.sharers, self.slack = 1, 0
+        self.is_indexed = False  # are all states in the index?
+        self.crowded_room = 0  # crowded states that the index has room for
+        self.holes: list[tuple[int, int]] = []
         packed.point(r.LOG, self.memory)
 
     @property
     def states(self) -> int:
-        return int(self.registers[r.STATES])
+        """How many there are; where threads share the log, at most."""
+        return int(self.registers[r.STATES] if self.shared is None else self.shared[r.NEXT_PLACE])
 
     def packed_states(self, first: int, end: int) -> Words:
         """States x words, without a copy."""
@@ -141,18 +149,21 @@ class Log:
         if not self.holds_remainders(slots):
             return slots
         buffer, crowded = int(self.registers[r.BUFFER_SIZE]), int(self.registers[r.CROWDED])
-        return slots + max(slots // CROWDED, int((4 * buffer + 2 * crowded) / LOAD) + 1)
+        return slots + max(
+            slots // CROWDED, int((4 * buffer * self.sharers + 2 * crowded) / LOAD) + 1
+        )
 
     @property
     def is_crowded(self) -> bool:
-        """Might the next buffer bring more crowded states than there are slots for?"""
-        return int(self.registers[r.CROWDED]) + 2 * int(self.registers[r.BUFFER_SIZE]) > int(
-            self.registers[r.CROWDED_ROOM]
-        )
+        """Might the next buffer of each thread bring more crowded states than there are slots
+        for?
+        """
+        soon = 2 * self.sharers * int(self.registers[r.BUFFER_SIZE])
+        return int(self.registers[r.CROWDED]) + soon > int(self.registers[r.CROWDED_ROOM])
 
     def make_room(self, states: int = 0) -> None:
         """Room for so many more states, and at least for one more buffer of successors."""
-        more = self.states + states + 2 * int(self.registers[r.BUFFER_SIZE]) + 2
+        more = self.states + states + self.slack + 2 * int(self.registers[r.BUFFER_SIZE]) + 2
         self.memory.ensure(more * self.packed.words)
         self.packed.point(r.LOG, self.memory)
         if self._needs:
@@ -166,21 +177,52 @@ class Log:
     def _bound(self) -> None:
         """Sets the number of states at which the kernel stops: one of its arrays is full then."""
         room = min(self.index_room, self.memory.room // self.packed.words)
-        self.registers[r.ROOM] = min(room, self._needs.room) if self._needs else room
+        room = min(room, self._needs.room) if self._needs else room
+        self.registers[r.ROOM] = max(0, room - self.slack)
 
     def reindex(self, slots: int) -> None:
         """Makes a new index from the log; the old one is freed first. Where more states are crowded
         than it has slots for, a larger one is made.
         """
         registers = self.registers
-        is_complete = False
+        self.is_indexed = is_complete = False
         while not is_complete:
             size = self.size_for(slots)
             self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
             self.use_index(self._new_index(size), slots)
-            self.packed.set({r.MODE: r.REINDEX, r.FROM: 0, r.TO: self.states})
+            is_complete = True
+            for first, end in self._written():
+                self.packed.set({r.MODE: r.REINDEX, r.FROM: first, r.TO: end})
+                self.packed.run_search()
+                is_complete = is_complete and int(registers[r.FROM]) == end
+            is_complete = is_complete and not self.is_crowded
+        self.is_indexed = True
+
+    def _written(self) -> Iterator[tuple[int, int]]:
+        """The parts of the log that hold states."""
+        first = 0
+        for begin, end in self.holes:
+            yield first, begin
+            first = end
+        yield first, self.states
+
+    def close_ranks(self) -> dict[int, int]:
+        """Moves the last states into the holes: from which place to which."""
+        dense = self.states - sum(end - begin for begin, end in self.holes)
+        free = [k for begin, end in self.holes for k in range(begin, min(end, dense))]
+        left = {k for begin, end in self.holes for k in range(max(begin, dense), end)}
+        moved = dict(zip((k for k in range(dense, self.states) if k not in left), free))
+        pairs = np.array([*moved.items()], np.uint64).reshape(-1)
+        if self.is_indexed:
+            numbers = {r.MODE: r.RELOCATE, r.FROM: 0, r.TO: len(moved), r.LIST: address(pairs)}
+            self.packed.set(numbers)
             self.packed.run_search()
-            is_complete = int(registers[r.FROM]) == self.states and not self.is_crowded
+        else:  # memory ran out: nobody looks a state up any more
+            every = self.memory.words[: self.states * self.packed.words]
+            states = every.reshape(-1, self.packed.words)
+            states[pairs[1::2]] = states[pairs[::2]]
+        self.registers[r.STATES], self.holes = dense, []
+        return moved
 
     def hold_places(self) -> None:
         """From now on the index holds places, for states of one word, too."""
@@ -196,12 +238,13 @@ class Log:
         """
         index = self.packed.hold(r.INDEX, index)
         self.size, self.slots, more = len(index), slots, len(index) - slots
+        self.crowded_room = int(more * LOAD) if more else MOST_STATES
         self.index_room = min(int(slots * LOAD), MOST_STATES)
         numbers = {
             r.TAG_BITS: self.index_room.bit_length(),
             r.INDEX_SLOTS: slots,
             r.CROWDED: crowded,
-            r.CROWDED_ROOM: MOST_STATES,
+            r.CROWDED_ROOM: self.crowded_room,
             r.BUCKETS: 0,
             r.BUCKET_BITS: 0,
             r.UNUSED_BITS: 64 - self.packed.state_bits if self.packed.words == 1 else 0,
@@ -210,7 +253,6 @@ class Log:
             numbers |= {
                 r.INDEX: address(index[slots:]),
                 r.INDEX_SLOTS: more,
-                r.CROWDED_ROOM: int(more * LOAD),
                 r.BUCKETS: address(index),
                 r.BUCKET_BITS: (slots // BUCKET).bit_length() - 1,
             }

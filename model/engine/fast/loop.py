@@ -133,7 +133,7 @@ class Loop:
 
     def run(self, mode: int, first: int, end: int, queue: Words | None = None) -> None:
         if mode in APPENDING:
-            self.log.make_room()
+            self.make_room()
         self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]))
         self.packed.set({r.MODE: mode, r.FROM: first, r.TO: end})
         if queue is not None:
@@ -144,6 +144,10 @@ class Loop:
             self.never_rests(endless - 1)
         if self.registers[r.UNEQUAL]:
             self.unequal(int(self.registers[r.UNEQUAL]), int(self.registers[r.UNEQUAL_AT]))
+
+    def make_room(self) -> None:
+        """Room in log and index for one more buffer of successors."""
+        self.log.make_room()
 
     def never_rests(self, place: int) -> None:
         """Urgent rules do not come to rest in a step from the state at this place. Raises

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import resource
 import sys
 import time
@@ -21,7 +20,6 @@ from groupcheck.model.engine.fast.packed import DENSE_BITS, LEAST_ROWS, SMALL_BI
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.resident import (
     MIB,
-    process,
     resident_bytes,
     too_little,
 )
@@ -38,12 +36,6 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def private_bytes() -> int:
-    """The part of it that a forked child may have to copy: all but mapped files."""
-    info = process(os.getpid()).memory_info()
-    return int(info.rss - getattr(info, "shared", 0))
-
-
 @define
 class Watch:
     """Looks at a search's memory now and then. All fields but the search are bytes."""
@@ -58,18 +50,15 @@ class Watch:
     # The most that came on top of what was foreseen between two looks. Lists, sets and dicts grow
     # in steps, each up to twice as large as the one before, so twice the rise is kept free.
     rise: int = 0
-    # Resident when there were no children last.
-    alone: int = 0
 
     def needed(self) -> int:
         """Bytes that the process takes now, or may take before the next look, and keeps for the
-        end. Forked children count as copies of its values.
+        end.
         """
         now, highest = self._since_last()
         self.rise = max(self.rise, highest - self.resident - self.soon)
         self.resident, self.soon = now, foreseen(self.search)
-        children = self.of_children(now, self.search.forks.children)
-        return now + children + self.soon + 2 * self.rise + RESERVE
+        return now + self.soon + 2 * self.rise + RESERVE
 
     def _since_last(self) -> tuple[int, int]:
         """Resident bytes: now, and the most since the last look as far as the system tells."""
@@ -87,23 +76,6 @@ class Watch:
             return
         again = ", or run it again: the kernels are compiled now" if "numba" in sys.modules else ""
         raise too_little(limit, least, again)
-
-    def of_children(self, now: int, children: int) -> int:
-        """The bytes that forked children take at most: a copy of the values each, and as much
-        growth since the fork as here.
-        """
-        if not children:
-            self.alone = now
-            return 0
-        copied = max(0, private_bytes() - self.search.bytes)
-        return children * (copied + max(0, now - self.alone))
-
-    def may_fork(self, limit: int | None) -> bool:
-        """Is there memory for the children that a batch would be divided among, and as much again
-        for what they find? A run may not end for what only makes it quicker.
-        """
-        now, children = resident_bytes(), self.search.forks.workers - 1
-        return limit is None or self.needed() + 2 * self.of_children(now, children) <= limit
 
 
 GLANCE = 0.5  # seconds between two looks at a family: to weigh a large process takes milliseconds

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.kernel_registers import KernelRegisters
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.kernels.compiled import Unit, load
+from groupcheck.model.engine.fast.kernels.compiled import Kernel, Unit, load
 from groupcheck.model.engine.fast.layout import Field, arrange, moved, width_of
 from groupcheck.model.engine.fast.shape import Shape, Values
-from groupcheck.model.engine.fast.store import Reserved, Words, address, aligned_zeros
+from groupcheck.model.engine.fast.store import Reserved, Words, aligned_zeros
 from groupcheck.model.engine.fast.symmetry_arrays import Permuted
 from groupcheck.model.engine.tabled.tables import group_of
 
@@ -79,9 +79,10 @@ class Packed(KernelRegisters):
         self._expect_whole()
         self._call("search", load(self.unit)["search"])
 
-    def run_search_of(self, registers: Words) -> None:
-        """The search kernel for registers of another thread."""
-        load(self.unit)["search"](address(registers))
+    def search_kernel(self) -> Kernel:
+        """The search kernel, for the registers of another thread."""
+        self._expect_whole()
+        return load(self.unit)["search"]
 
     @property
     def out_degree(self) -> int:
@@ -122,6 +123,7 @@ class Packed(KernelRegisters):
                 r.URGENT_GUARDS: int(starts[chunks]),
                 r.URGENT_GUARDS_END: int(starts[chunks + 1]),
                 r.WEIGHT: 1,
+                r.SEGMENT_END: ALL,
             }
         )
         self._columns = [place for chunk in s.columns for place in chunk]
@@ -206,13 +208,18 @@ class Packed(KernelRegisters):
         ]
         self.layout(None)
 
+    @property
+    def fits(self) -> bool:
+        """Has every value room in its field, and is no table that is found by hash dense?"""
+        return self.needed_widths() == self._widths and not any(
+            h and self._is_dense(k) for k, h in enumerate(self.is_hashed)
+        )
+
     def fit(self, log: Reserved | None) -> bool:
         """Wider fields if a pool has outgrown its own, or a table has become dense. True if states
         moved.
         """
-        if self.needed_widths() == self._widths and not any(
-            h and self._is_dense(k) for k, h in enumerate(self.is_hashed)
-        ):
+        if self.fits:
             return False
         before = self.state_fields, self.words
         self.layout(log)

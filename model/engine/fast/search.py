@@ -1,6 +1,5 @@
-"""A search whose work is shared: threads explore, forked processes call rules. Shortest paths come
-from the log alone: level by level backwards, the kernel finds a state that has the next one as
-successor.
+"""A search whose work threads share. Shortest paths come from the log alone: level by level
+backwards, the kernel finds a state that has the next one as successor.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.direct import Direct
 from groupcheck.model.engine.fast.exploration import AT_ONCE, Exploration, Work
 from groupcheck.model.engine.fast.factoring import Factoring, by_table
-from groupcheck.model.engine.fast.forked import Forks, evaluate
+from groupcheck.model.engine.fast.hands import cores
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
@@ -28,13 +27,12 @@ from groupcheck.model.engine.verdict import Path
 
 
 class Search(Exploration):
-    """An exploration with workers: as many as `threads` and `forks` say, one at first."""
+    """An exploration by as many threads as `threads` says, one at first."""
 
     def __init__(
         self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY, tabled: Tabled | None = None
     ) -> None:
         """`tabled`: the spec as another search knows it, which is taken over."""
-        self.forks = Forks(1)
         self.threads = Threads(1)
         # May it go on as a search over values, which leaves the log behind?
         self.may_leave = False
@@ -50,6 +48,10 @@ class Search(Exploration):
         self.refinements = Refinements(self)
         self.key_to = self.key_of
         self.aside = UntabledPredicates(self.predicates, self.packed, self.log, self.key_of)
+
+    def divide(self, workers: int) -> None:
+        """Has so many threads explore, as far as there are processors for them."""
+        self.threads.workers = self.log.sharers = min(workers, cores())
 
     def stretch(self, first: int, end: int) -> int:
         """Expands states from `first` on, at most to `end`, completely; returns the next one."""
@@ -70,9 +72,30 @@ class Search(Exploration):
         is_whole = is_whole and not self.predicates.aside
         return min(self.may_go_down_below, first + STRETCH) if is_whole else 0
 
-    def evaluate_rules(self, work: Work, tape: list[int]) -> None:
-        """Appends the rows of a batch that are of rules."""
-        evaluate(self, work, self.forks, tape)
+    def make_room(self) -> None:
+        """Room in log and index for one more buffer of successors, of each thread."""
+        if self.log.shared is None:
+            super().make_room()
+        else:
+            self.threads.make_room(self)
+
+    def fill(self) -> None:
+        """As in `Exploration`; other threads see the rows from their next part on."""
+        super().fill()
+        if self.log.shared is not None:
+            self.threads.publish(self)
+
+    def evaluate(self, work: Work, tape: list[int]) -> None:
+        """As in `Exploration`. A second Ctrl-C ends a rule that does not end."""
+        with self.threads.interruptible():
+            super().evaluate(work, tape)
+
+    def _relay(self) -> None:
+        if self.log.shared is None or self.packed.fits:
+            super()._relay()
+        else:
+            with self.threads.paused(self):
+                super()._relay()
 
     def end_of_level(self, end: int) -> int:
         """The end of the level in hand, which ended at `end` before the last stretch."""
@@ -260,8 +283,7 @@ class Search(Exploration):
         """
         if self.direct is not None:
             return self.direct.bytes_soon
-        room = self.threads.room(self, STRETCH)
-        return self.log.bytes_soon(room) + self.threads.bytes_soon(self, STRETCH)
+        return self.log.bytes_soon(self.threads.slack(self)) + self.threads.bytes_soon(self)
 
 
 # -- The notes that a search gives about rules and predicates that need many rows: by name, number

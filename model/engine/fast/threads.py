@@ -1,276 +1,350 @@
-"""Several threads expand one stretch of the log.
+"""Several threads expand one level.
 
-Each thread has queues and a stretch of the log's end of its own; tables, guards and index are
-shared. A thread enters new states where the index holds remainders; it lists those that would go to
-the index of places, it never asks for rows, and it reports no rule: the one thread that goes on
-afterwards does that. Counts do not depend on the number of threads; the order of the states in the
-log does, and with it which of several shortest paths is told.
+Each takes parts of the level, as many states as suit what is left, and enters what it finds into
+log and index at once, which all share. It writes a state into a segment of the log of its own, and
+then claims a slot of the index with a compare-and-swap, so no state is entered twice, nobody waits,
+and nothing is copied. At the end of the level the last states move into what segments have left
+free.
 
-A thread claims a place in a bucket with a compare-and-swap, so no state is entered twice. A
-pipeline in which one thread expands and one inserts was refused: the waits of the two halves would
-no longer overlap. Threads do not share the Python around the rules, which limits what they save.
+One thread, the caller's, also calls the rules, while the others go on with states whose rows are
+known: kernels release the interpreter's lock. The others ask for no rows. They hand over what they
+put off, and read tables as they were when they took their part, so that tables may grow meanwhile.
+Only where fields grow wider, or the index larger, do all threads pause. Counts do not depend on the
+number of threads; the order of the states in the log does.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
+import sys
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from attrs import define, field
-from numpy.typing import NDArray
 
-from groupcheck.model.engine.fast import bounds
 from groupcheck.model.engine.fast.exploration import Exploration
+from groupcheck.model.engine.fast.hands import OWN, QUEUES, Hand, Seen, run_all
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.loop import empty_sieve
-from groupcheck.model.engine.fast.store import CHECKED, Words, address
+from groupcheck.model.engine.fast.store import Words, address, joined
 
 WORTH = 1 << 13  # states of a stretch below which one thread is as quick
-OWN = (
-    r.BUFFER,
-    r.HASHES,
-    r.NEEDS,
-    r.DEFERRED,
-    r.QUIET,
-    r.UNSURE,
-    r.PUT_OFF,
-    r.FIRED,
-    r.STACK,
-    r.CURRENT,
-    r.CHAIN,
-    r.DONE,
-    r.PAIRS,
-    r.ITEMS,
-    r.GOING,
-    r.FIRING,
-    r.FRESH,
-    r.LOOKS,
-    r.VIEW_VALUES,
-    r.SIEVE,
-)
-OF_SYMMETRY = (r.SORTED, r.WALK_PATHS, r.WALK_READS, r.KNOWN_WALKS)
-COUNTS = (  # no room to ask: so nothing is asked for
-    r.TRANSITIONS,
-    r.DEFERRED_COUNT,
-    r.QUIET_COUNT,
-    r.UNSURE_COUNT,
-    r.PUT_OFF_COUNT,
-    r.ASKED_COUNT,
-    r.ASKED_SIZE,
-    r.CROWDED,
-    r.OVERFLOW,
-)
+LEAST, MOST = 1 << 10, 1 << 14  # states of a part
+ENOUGH = 1 << 8  # rows that are filled at once while there is something else to do
+AGAIN = 0.02  # seconds after which one who waits looks at limits
+# Seconds after which Python takes its lock from a thread that calls rules: the others need it only
+# for a moment, to take their next part.
+SWITCH = 0.0005
+NOTHING = (np.zeros(0, np.uint64),) * 2
 
 
 @define(eq=False)
-class Hand:
-    """The data that one thread needs for itself."""
-
-    registers: Words = field(factory=lambda: np.zeros(r.COUNT, np.uint64))
-    # The arrays that the registers point to.
-    arrays: dict[int, NDArray[Any]] = field(factory=dict)
-    # The end of its part of the stretch.
-    end: int = 0
-    # The place in the log at which its new states begin.
-    base: int = 0
-
-    def take_up(self, search: Exploration, first: int, end: int, base: int, room: int) -> None:
-        """A part of the stretch, first .. end-1; at most `room` new states go to the log from place
-        `base` on, and as many to a list.
-        """
-        packed = search.packed
-        mode = search.begin_stretch()
-        self.registers[:] = packed.registers
-        for k in (*OWN, *(k for k in OF_SYMMETRY if k in packed.arrays)):
-            theirs = packed.arrays[k]
-            if k not in self.arrays or self.arrays[k].shape != theirs.shape:
-                self.arrays[k] = own(k, np.zeros_like(theirs))
-            self.registers[k] = address(self.arrays[k])
-        self.arrays[r.FIRED][:] = 0
-        if r.KNOWN_WALKS in self.arrays:
-            self.arrays[r.KNOWN_WALKS][:] = 0  # fields may have moved
-            self.arrays[r.WALK_READS][:] = packed.arrays[r.WALK_READS]
-        empty_sieve(self.arrays[r.SIEVE], packed.words)
-        size = room * (packed.words + 1)
-        if r.LATE not in self.arrays or len(self.arrays[r.LATE]) < size:
-            self.arrays[r.LATE] = own(r.LATE, np.zeros(size, np.uint64))
-        numbers = dict.fromkeys(COUNTS, 0) | {
-            r.LATE: address(self.arrays[r.LATE]),
-            r.CROWDED_ROOM: room,
-            r.MODE: mode,
-            r.FROM: first,
-            r.TO: end,
-            r.STATES: base,
-            r.ROOM: base + room,
-        }
-        for register, number in numbers.items():
-            self.registers[register] = number
-        self.end, self.base = end, base
-
-    def queue(self, register: int, count: int, width: int = 1) -> Words:
-        """The words that it put into a queue."""
-        found: Words = self.arrays[register][: int(self.registers[count]) * width]
-        return found
-
-
-def own(register: int, array: NDArray[Any]) -> NDArray[Any]:
-    """An array for one thread alone."""
-    return bounds.fenced(register, array) if CHECKED else array
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def run_all(kernel: Callable[[Words], None], registers: Sequence[Words]) -> None:
-    """Runs a kernel for each of these registers at once, one of them here; whatever happens here,
-    it returns when all have ended.
-
-    `Thread.join` does not serve: an interrupt in the middle of it marks a thread as ended that is
-    not. No kernel runs before all threads are there: an interrupt in the middle of a start does not
-    tell whether there is a thread to wait for. Raises in the end what was raised here meanwhile.
-    """
-    ended: list[threading.Event] = []
-    here = [registers[0]]
-    ready, complete = threading.Event(), False
-    raised: BaseException | None = None
-
-    def there(mine: Words, end: threading.Event) -> None:
-        ready.wait()
-        try:
-            if complete:
-                kernel(mine)
-        finally:
-            end.set()
-
-    try:
-        for mine in registers[1:]:
-            end = threading.Event()
-            try:
-                threading.Thread(target=there, args=(mine, end), daemon=True).start()
-            except RuntimeError:  # the system has no thread for us
-                here.append(mine)
-            else:
-                ended.append(end)
-        complete = True
-        ready.set()
-        for mine in here:
-            kernel(mine)
-    finally:
-        waiting = True
-        while waiting:
-            try:
-                ready.set()
-                for end in ended:
-                    end.wait()
-                waiting = False
-            except BaseException as error:
-                raised = error
-        if raised:
-            raise raised
-
-
-@define
 class Threads:
     """Threads that expand together."""
 
     # How many there are, the caller's own included.
     workers: int
-    # What each has for itself; made at the first stretch.
+    # What each of the others has for itself; made at the first stretch.
     hands: list[Hand] = field(factory=list)
     # They write into arrays now, so the caller must not leave and free them.
     are_busy: bool = False
+    # Of the level in hand: parts that were given back, and what nobody has taken yet.
+    back: deque[tuple[int, int]] = field(factory=deque)
+    left: tuple[int, int] = (0, 0)
+    # What was handed over, by queue; what waits until the rows are filled that it has asked for.
+    given: list[list[Words]] = field(factory=lambda: [[] for _ in QUEUES])
+    waiting: list[list[Words]] = field(factory=lambda: [[], []])
+    # The search as threads see it that take their next part; None: they pause.
+    seen: Seen | None = None
+    # How many others are at work, whether there is nothing left to do, and what one has raised.
+    at_work: int = 0
+    is_over: bool = False
+    # Has one found no room in log or index? Then all others wait for the caller to make some.
+    is_short: bool = False
+    raised: BaseException | None = None
+    # The caller's place and segment while threads pause; how many crowded states each may add.
+    mine: Hand = field(factory=Hand)
+    share: int = 0
+    changed: threading.Condition = field(factory=threading.Condition)
 
     def are_worth(self, states: int) -> bool:
         return self.workers > 1 and states >= WORTH
-
-    def room(self, search: Exploration, share: int) -> int:
-        """States that all together may find when each expands `share` states; what finds no room is
-        expanded afterwards.
-        """
-        return (
-            self.workers * (2 * share + 3 * search.packed.get(r.BUFFER_SIZE))
-            if self.workers > 1
-            else 0
-        )
 
     @property
     def bytes(self) -> int:
         return sum(array.nbytes for hand in self.hands for array in hand.arrays.values())
 
-    def bytes_soon(self, search: Exploration, share: int) -> int:
-        """The bytes that they will need, beyond what they have, when each expands `share` states:
-        room in the log, lists, and queues.
-        """
+    def bytes_soon(self, search: Exploration) -> int:
+        """The bytes that they will need, beyond what they have: queues, and room in the log."""
         if self.workers == 1:
             return 0
-        w = search.packed.words
-        queues = self.workers * sum(search.packed.arrays[k].nbytes for k in OWN)
-        lists = 8 * self.room(search, share) * (w + 1)
-        return max(0, queues + lists - self.bytes) + 8 * w * self.room(search, share)
+        queues = (self.workers - 1) * sum(search.packed.arrays[k].nbytes for k in OWN)
+        return max(0, queues - self.bytes) + 8 * search.packed.words * self.slack(search)
+
+    def slack(self, search: Exploration) -> int:
+        """States that threads may write after one has seen that there is room for one buffer."""
+        segments = search.packed.get(r.BUFFER_SIZE) + 2 * r.SEGMENT
+        return self.workers * segments if self.workers > 1 else 0
+
+    # -- a stretch
 
     def stretch(self, search: Exploration, first: int, end: int) -> int:
         """Expands the states first .. end-1 completely; returns `end`."""
-        self._expand(search, first, end)
-        unfinished = [(int(hand.registers[r.FROM]), hand.end) for hand in self.hands]
-        self._collect(search)
-        for at, stop in unfinished:
-            while at < stop:
-                at = search.stretch_alone(at, stop)
-        return end
-
-    def _expand(self, search: Exploration, first: int, end: int) -> None:
-        """Lets the threads go over their parts of the stretch."""
-        log, packed = search.log, search.packed
-        share = -(-(end - first) // self.workers)
-        room = self.room(search, share) // self.workers
-        log.make_room(self.workers * room)
-        packed.ensure_hash_room(packed.get(r.ASKED_SIZE))
-        parts = [(a, min(a + share, end)) for a in range(first, end, share)]
-        self.hands += [Hand() for _ in range(len(parts) - len(self.hands))]
-        del self.hands[len(parts) :]
-        for k, (hand, (a, b)) in enumerate(zip(self.hands, parts, strict=True)):
-            hand.take_up(search, a, b, log.states + k * room, room)
-            if CHECKED:
-                bounds.check_before("search", hand.registers, hand.arrays)
+        self.hands += [Hand() for _ in range(self.workers - 1 - len(self.hands))]
+        del self.hands[self.workers - 1 :]
+        self.left, self.is_over, self.raised = (first, end), False, None
+        self.back.clear()
+        self.given, self.waiting = [[] for _ in QUEUES], [[], []]
+        for hand in (self.mine, *self.hands):
+            hand.place = hand.segment_end = search.log.states
+            hand.crowded = hand.transitions = 0
+        switch = sys.getswitchinterval()
+        shared = np.zeros(r.SHARED_WORDS, np.uint64)
+        shared[r.NEXT_PLACE] = search.log.states
         self.are_busy = True
         try:
-            run_all(packed.run_search_of, [hand.registers for hand in self.hands])
+            sys.setswitchinterval(SWITCH)
+            self._open(search, shared)
+            run_all([partial(self._lead, search), *[partial(self._follow, h) for h in self.hands]])
+            if self.raised is not None:
+                raise self.raised
         finally:
+            sys.setswitchinterval(switch)
+            self._end(search)
             self.are_busy = False
-        if CHECKED:
-            for hand in self.hands:
-                bounds.check_after("search", hand.registers, hand.arrays, packed.reserved)
+        search.rest(joined(self.given[2]), joined(self.given[3]))
+        return end
 
-    def _collect(self, search: Exploration) -> None:
-        """Their states into the log, side by side; then all that they put off."""
+    def _open(self, search: Exploration, shared: Words) -> None:
+        """From here on threads share the log."""
         log, registers = search.log, search.registers
-        put_off, late, w = [], [], search.packed.words
+        log.slack = self.slack(search)
+        log.make_room()
+        crowded, room = int(registers[r.CROWDED]), int(registers[r.CROWDED_ROOM])
+        self.share = (room - crowded) // self.workers
+        log.shared = shared
+        numbers = {
+            r.SHARED: address(shared),
+            r.STATES: self.mine.place,
+            r.SEGMENT_END: self.mine.segment_end,
+            r.CROWDED_ROOM: crowded + self.share,
+        }
+        search.packed.set(numbers)
+        shared[r.STOP], self.is_short = 0, False
+        self._show(search)
+
+    def publish(self, search: Exploration) -> None:
+        """Rows were filled: threads that take their next part see them."""
+        if self.slack(search) > search.log.slack:
+            with self.paused(search):
+                pass
+        else:
+            self._show(search)
+
+    def _show(self, search: Exploration) -> None:
+        with self.changed:
+            self.seen = Seen.of(search)
+            self.changed.notify_all()
+
+    def _close(self, search: Exploration) -> Words:
+        """No thread is at work, and none takes a part: the log is the caller's alone, with holes.
+        Returns what was shared.
+        """
+        log, registers, shared = search.log, search.registers, search.log.shared
+        self.seen = None
+        assert shared is not None
+        self.mine.place = int(registers[r.STATES])
+        self.mine.segment_end = int(registers[r.SEGMENT_END])
+        every = (self.mine, *self.hands)
+        log.holes = sorted((h.place, h.segment_end) for h in every if h.place < h.segment_end)
+        log.shared = None
+        crowded = int(registers[r.CROWDED])
+        numbers = {
+            r.SHARED: 0,
+            r.STATES: int(shared[r.NEXT_PLACE]),
+            r.SEGMENT_END: r.HASHED,
+            r.CROWDED: crowded + sum(hand.crowded for hand in self.hands),
+            r.CROWDED_ROOM: log.crowded_room,
+        }
+        search.packed.set(numbers)
         for hand in self.hands:
-            n, new = log.states, int(hand.registers[r.STATES]) - hand.base
-            log.memory.words[n * w : (n + new) * w] = log.memory.words[
-                hand.base * w : (hand.base + new) * w
-            ]
-            registers[r.STATES] = n + new
-            again = hand.queue(r.PUT_OFF, r.PUT_OFF_COUNT, 2).copy()
-            again[::2] -= np.uint64(hand.base - n)
-            put_off.append(again)
-            late.append(hand.queue(r.LATE, r.CROWDED, w + 1).reshape(-1, w + 1))
-            registers[r.TRANSITIONS] += hand.registers[r.TRANSITIONS]
-            search.packed.arrays[r.FIRED][:] += hand.arrays[r.FIRED]
-        quiet = np.concatenate([hand.queue(r.QUIET, r.QUIET_COUNT) for hand in self.hands])
-        unsure = np.concatenate([hand.queue(r.UNSURE, r.UNSURE_COUNT) for hand in self.hands])
-        put_off += search.take_in(np.concatenate(late))
-        deferred = [hand.queue(r.DEFERRED, r.DEFERRED_COUNT, 2).copy() for hand in self.hands]
-        for pairs in put_off:
-            if len(pairs):
-                search.run(r.RECHECK, 0, len(pairs) // 2, pairs)
-                search.settle()
-        for pairs in deferred:
-            search.requeue(pairs)
-            search.settle()
-        search.rest(quiet, unsure)
+            hand.crowded = 0
+        return shared
+
+    @contextlib.contextmanager
+    def paused(self, search: Exploration) -> Iterator[None]:
+        """While it is open, no other thread is at work: log, index and tables may move."""
+        shared = search.log.shared
+        assert shared is not None
+        shared[r.STOP] = 1
+        with self.changed:
+            self.seen = None
+            while self.at_work:
+                self.changed.wait()
+        shared = self._close(search)
+        yield
+        self._open(search, shared)
+
+    def make_room(self, search: Exploration) -> None:
+        """Room in log and index for one more buffer of successors of each thread."""
+        log, size = search.log, search.packed.get(r.BUFFER_SIZE)
+        crowded = max((hand.crowded for hand in self.hands), default=0)
+        is_crowded = crowded + 2 * size >= self.share or search.packed.get(
+            r.CROWDED
+        ) + 2 * size >= search.packed.get(r.CROWDED_ROOM)
+        is_full = log.states + 2 * size + 2 >= search.packed.get(r.ROOM)
+        if is_full or is_crowded or self.is_short or self.slack(search) > log.slack:
+            with self.paused(search):
+                pass
+
+    def _end(self, search: Exploration) -> None:
+        """Joins what threads have found."""
+        log = search.log
+        if log.shared is not None:
+            self._close(search)
+        log.slack = 0
+        moved, findings = log.close_ranks(), search.findings
+        for name, (depth, place, kind) in findings.wrong.items():
+            findings.wrong[name] = (depth, moved.get(place, place), kind)
+        for name, place in findings.first.items():
+            findings.first[name] = moved.get(place, place)
+        for hand in self.hands:
+            search.registers[r.TRANSITIONS] += hand.transitions
+            if r.FIRED in hand.arrays:
+                search.packed.arrays[r.FIRED][:] += hand.arrays[r.FIRED]
+                hand.arrays[r.FIRED][:] = 0
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """While it is open, an interrupt may end the caller's part at once: `stretch` waits for the
+        other threads in any case.
+        """
+        before, self.are_busy = self.are_busy, False
+        try:
+            yield
+        finally:
+            self.are_busy = before
+
+    # -- what threads do
+
+    def _part(self) -> tuple[int, int] | None:
+        """The states that somebody expands next. The lock is held."""
+        if self.back:
+            return self.back.popleft()
+        first, end = self.left
+        if first == end:
+            return None
+        size = min(MOST, max(LEAST, (end - first) // (4 * self.workers)), end - first)
+        self.left = first + size, end
+        return first, first + size
+
+    def _give(self, queues: list[Words], at: int, first: int, end: int) -> None:
+        """What came of a part. The lock is held."""
+        for all_, queue in zip(self.given, queues):
+            if len(queue):
+                all_.append(queue)
+        if at < end:
+            self.back.appendleft((at, end))
+        if at == first:
+            self.is_short = True
+
+    def _follow(self, hand: Hand) -> None:
+        """Takes parts until there are none."""
+        while True:
+            with self.changed:
+                part = None
+                while not self.is_over and (
+                    self.seen is None or self.is_short or (part := self._part()) is None
+                ):
+                    self.changed.wait()
+                if self.is_over or part is None or self.seen is None:
+                    return
+                seen = self.seen
+                self.at_work += 1
+            queues: list[Words] = []
+            at = part[0]
+            try:
+                at = hand.expand(seen, *part, self.share)
+                queues = hand.queues()
+            except BaseException as error:
+                self.raised = error
+            finally:
+                del seen
+                with self.changed:
+                    self._give(queues, at, *part)
+                    self.at_work -= 1
+                    self.changed.notify_all()
+
+    def _lead(self, search: Exploration) -> None:
+        """Takes parts, too, and fills the rows that all lack: these come first where they are
+        many.
+        """
+        try:
+            while self.raised is None:
+                search.pulse_in_time()
+                asked = search.packed.get(r.ASKED_COUNT)
+                with self.changed:
+                    is_given = any(self.given[:2])
+                    is_part = not is_given and asked < ENOUGH
+                    part = self._part() if is_part else None
+                    is_left = is_given or asked or any(self.waiting)
+                    if part is None and not is_left and self.at_work:
+                        self.changed.wait(AGAIN)
+                        continue
+                if part is not None:
+                    self._expand(search, *part)
+                elif is_given:
+                    self._try_again(search)
+                elif is_left:
+                    self._fill(search)
+                else:
+                    return
+        finally:
+            shared = search.log.shared
+            if shared is not None:
+                shared[r.STOP] = 1
+            with self.changed:
+                self.is_over = True
+                self.changed.notify_all()
+
+    def _expand(self, search: Exploration, first: int, end: int) -> None:
+        search.run(search.begin_stretch(), first, end)
+        at = int(search.registers[r.FROM])
+        quiet = [search.taken(*queue) for queue in QUEUES[2:]]
+        self._put_aside(search)
+        with self.changed:
+            self._give([*NOTHING, *quiet], at, first, end)
+
+    def _put_aside(self, search: Exploration) -> None:
+        """What the caller's kernels have put off waits for the rows that they have asked for."""
+        for waiting, queue in zip(self.waiting, QUEUES):
+            if search.packed.get(queue[1]):
+                waiting.append(search.taken(*queue))
+
+    def _try_again(self, search: Exploration) -> None:
+        """What was put off, again; it asks for the rows that it lacks."""
+        with self.changed:
+            pairs, put_off = joined(self.given[0]), joined(self.given[1])
+            self.given[:2] = [], []
+        at_once = 2 * search.packed.get(r.PUT_OFF_SIZE)
+        for k in range(0, len(put_off), at_once):
+            some = put_off[k : k + at_once]
+            search.run(r.RECHECK, 0, len(some) // 2, some)
+            self._put_aside(search)
+        done = 0
+        while done < len(pairs) // 2:
+            search.run(r.RETRY, done, len(pairs) // 2, pairs)
+            self._put_aside(search)
+            done = int(search.registers[r.FROM])
+
+    def _fill(self, search: Exploration) -> None:
+        """Fills the rows that were asked for; what waits for them may try again."""
+        if search.packed.get(r.ASKED_COUNT):
+            search.fill()
+        if search.packed.get(r.OVERFLOW):
+            search.more_chain_memory()
+        with self.changed:
+            self.given[:2] = [[*a, *b] for a, b in zip(self.given, self.waiting)]
+        self.waiting = [[], []]

@@ -22,7 +22,7 @@ from random_elements import random_elements
 from random_specs import random_spec
 
 from groupcheck.model.engine import Limits, Spec, UserError, Verdict, reference, staged
-from groupcheck.model.engine.fast import explore, forked, threads
+from groupcheck.model.engine.fast import explore, threads
 from groupcheck.model.engine.fast.factoring import Factoring
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.segments import FILE
@@ -76,14 +76,12 @@ def taken_over(spec: Spec, seed: int, symmetry: bool = False) -> Verdict:
     return explore.explore(spec, begun=begun, symmetry=symmetry)
 
 
-def by_workers(spec: Spec, forking: bool, symmetry: bool = False) -> Verdict:
-    """By two threads even where a level is short; `forking`: and by two processes that call rules
-    even where there is little to call.
-    """
+def by_workers(spec: Spec, symmetry: bool = False) -> Verdict:
+    """By two threads even where a level is short, a few states at a time."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(threads, "WORTH", 2))
-        stack.enter_context(patch.object(threads, "cores", lambda: 2))
-        stack.enter_context(patch.object(forked, "WORTH", 0.0 if forking else 1e9))
+        for name in ("WORTH", "LEAST", "ENOUGH"):
+            stack.enter_context(patch.object(threads, name, 2))
+        stack.enter_context(patch.object(os, "sched_getaffinity", lambda pid: range(2)))
         return explore.explore(spec, workers=2, symmetry=symmetry)
 
 
@@ -203,8 +201,8 @@ def ways(
         "plain, taken over with symmetry": lambda: taken_over(spec, seed, symmetry=True),
         "one thread": lambda: explore.explore(spec),
         "symmetry": lambda: explore.explore(spec, symmetry=True),
-        "two workers": lambda: by_workers(spec, forking=thorough or seed % 8 == 0),
-        "symmetry, two workers": lambda: by_workers(spec, forking=False, symmetry=True),
+        "two workers": lambda: by_workers(spec),
+        "symmetry, two workers": lambda: by_workers(spec, symmetry=True),
         "symmetry, continued": lambda: resumed(spec, states, f"{kept}/symmetry", symmetry=True),
         "over values": lambda: over_values(spec, seed, states),
         "predicates aside": lambda: without_tables_of_predicates(spec, seed, states),

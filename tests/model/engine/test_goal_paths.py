@@ -42,7 +42,7 @@ def ways(spec: Spec, seed: int, states: int, kept: Path) -> dict[str, Callable[[
         ),
         "one thread": lambda: fast.explore(spec),
         "symmetry": lambda: fast.explore(spec, symmetry=True),
-        "two workers": lambda: by_workers(spec, forking=False),
+        "two workers": lambda: by_workers(spec),
         "over values": lambda: over_values(spec, seed, states),
         "predicates aside": lambda: without_tables_of_predicates(spec, seed, states),
         "continued": lambda: resumed(spec, states, str(kept)),

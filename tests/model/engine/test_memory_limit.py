@@ -11,7 +11,7 @@ from small_group import small_group
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine import resident as of_process
-from groupcheck.model.engine.fast import explore, forked, memory
+from groupcheck.model.engine.fast import explore, memory
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.memory import MIB, RESERVE, Watch, foreseen, hash_growth, widening
 from groupcheck.model.engine.fast.search import Search
@@ -149,27 +149,3 @@ def test_what_was_not_foreseen_is_expected_again_twice_over(resident):
     resident[0] += 7 * MIB + watch.soon
     assert watch.needed() == before + watch.soon + 3 * 7 * MIB
     assert watch.needed() - resident[0] - watch.soon == 2 * 7 * MIB + RESERVE
-
-
-def test_children_are_counted_and_forked_only_where_there_is_memory_for_them(resident):
-    search = begun()
-    search.forks.workers = 3
-    resident[0] = search.bytes + 50 * MIB
-    watch = Watch(search, 0)
-    watch.begin(None, True)
-    alone = watch.needed()
-    search.forks.children = 2
-    assert watch.needed() == alone + 2 * 50 * MIB
-    search.forks.children = 0
-    assert watch.may_fork(None)
-    assert watch.may_fork(alone + 200 * MIB)
-    assert not watch.may_fork(alone + 200 * MIB - 1)
-
-
-def test_a_search_that_may_not_fork_calls_the_rules_itself(monkeypatch):
-    forks = []
-    monkeypatch.setattr(forked, "WORTH", 0.0)
-    monkeypatch.setattr(forked, "_forked", lambda *_: forks.append(1))
-    monkeypatch.setattr(Watch, "may_fork", lambda self, limit: False)
-    assert explore.explore(SPEC, workers=2).states == 114_418
-    assert not forks

@@ -34,7 +34,7 @@ from groupcheck.model.engine import (
     urgent,
     view,
 )
-from groupcheck.model.engine.fast import explore, forked, walks
+from groupcheck.model.engine.fast import explore, walks
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.sameness import difference, never_equal, surely_same
@@ -403,7 +403,7 @@ def test_a_nan_is_refused_where_it_would_be_a_new_value_each_time(search, late):
         search(spec)
 
 
-# -- a search over values, forked processes, shards
+# -- a search over values, shards
 
 
 def grid(*more):
@@ -450,24 +450,6 @@ def test_a_search_over_values_refuses_both_as_well(left):
         explore.explore(grid(worse), Limits(states=20_000))
     assert len(left) == 2
     assert explore.explore(grid()).states == 15**3
-
-
-def test_processes_that_met_values_apart_tell_of_them_when_they_come_together(monkeypatch):
-    monkeypatch.setattr(forked, "WORTH", 0.0)
-
-    @rule
-    def spread(n):
-        if n == 0:
-            yield from range(1, 9)
-
-    @rule
-    def put(n, x):
-        if n:
-            yield 0, (1,) if n % 2 else (True,)
-
-    spec = Spec("apart", {"n": single(0), "x": single((0,))}, [spread, put])
-    with pytest.raises(RuleError, match=r"put\(n=\d, x=\(0,\)\): yielded .* in place of"):
-        explore.explore(spec, workers=2)
 
 
 def test_the_driver_of_shards_refuses_them(tmp_path, monkeypatch):

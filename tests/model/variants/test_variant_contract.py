@@ -10,6 +10,7 @@ The same over Spark is in `tests/oracles/spark/test_contract_spark.py`, the real
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -33,7 +34,7 @@ from contract import (
 from variations import outcomes_changed, rebuilt
 
 from groupcheck.model.engine import ScopeError, Spec, reference, rule
-from groupcheck.model.engine.fast import forked
+from groupcheck.model.engine.fast import threads
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import HOLDS, Verdict
@@ -181,11 +182,10 @@ def test_both_engines_tell_the_same_of_the_cover_scopes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["classic", pytest.param("offsets", marks=pytest.mark.night)])
-def test_two_processes_that_call_rules_count_as_one_does(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That the values of each variant can travel, `test_contract_spark.py` shows."""
-    monkeypatch.setattr(forked, "WORTH", 0.0)  # even the smallest batch is divided
+def test_two_threads_count_as_one_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for bound, number in {"WORTH": 2, "LEAST": 16}.items():
+        monkeypatch.setattr(threads, bound, number)  # even the shortest level is divided
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(2))
     variant = load(name)
     verdict = few(name)[0]
     spec = promised(variant, variant.spec(verdict.scope))

@@ -188,27 +188,60 @@ def link(wide, ctx, log, buffer, hashes, needs, k):
 
 
 @inside
+def slot_entry(ctx, h, n):
+    """What stands in the index of places for the state with hash h at place n of the log."""
+    return (h & FULL & ~((ONE << ctx[r.TAG_BITS]) - ONE)) | (n + ONE)
+
+
+@inside
 def take_slot(ctx, at, h, n):
     """A slot of the index of places for the state with hash h at place n of the log."""
-    halves(ctx[r.INDEX])[at] = (h & FULL & ~((ONE << ctx[r.TAG_BITS]) - ONE)) | (n + ONE)
+    halves(ctx[r.INDEX])[at] = slot_entry(ctx, h, n)
+
+
+@inside
+def takes_slot(wide, ctx, log, buffer, h, i, n, at):
+    """Enters the state at i of the buffer, with hash h, which stands at place n of the log by now,
+    into the index of places, at a slot that was free; False if another thread has entered it.
+
+    A thread writes a state before its place, and claims the slot in one step. One that finds the
+    slot claimed compares its state with what stands there now, and goes on to the next free one.
+    """
+    if ctx[r.SHARED] == ZERO:
+        take_slot(ctx, at, h, n)
+        return True
+    entry = slot_entry(ctx, h, n)
+    while at != ALL and not claimed(ctx[r.INDEX] + at * INDEX_BYTES, entry):
+        at = free_slot(wide, ctx, log, buffer, h, i)
+    return at != ALL
 
 
 @alone
-def list_late(wide, ctx, log, buffer, hashes, needs, k):
-    """Lists those of k states that are not in the index of places, where only one thread may enter
-    states.
-    """
+def relocate(wide, ctx, log, buffer, hashes):
+    """States of the log to places that are free: LIST holds pairs of places (from, to)."""
     W = U(len(wide))
-    late, n = words(ctx[r.LATE]), ctx[r.CROWDED]
-    i = ZERO
-    while i < k:
-        if free_slot(wide, ctx, log, buffer, hashes[i], i) != ALL:
-            for w in range(len(wide)):
-                late[n * (W + ONE) + U(w)] = buffer[i * W + U(w)]
-            late[n * (W + ONE) + W] = needs[i]
-            n += ONE
+    pairs, low = words(ctx[r.LIST]), (ONE << ctx[r.TAG_BITS]) - ONE
+    index, slots, i = halves(ctx[r.INDEX]), ctx[r.INDEX_SLOTS], ctx[r.FROM]
+    while i < ctx[r.TO]:
+        before, after = pairs[i + i], pairs[i + i + ONE]
+        for w in range(len(wide)):
+            buffer[U(w)] = log[before * W + U(w)]
+            log[after * W + U(w)] = buffer[U(w)]
+        hashed(wide, ctx, buffer, hashes, ZERO)
+        h, has_place = hashes[ZERO], True
+        if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
+            remainder = (h << ctx[r.BUCKET_BITS]) >> HALF
+            has_place = remainder == ZERO or lanes_with(bucket_of(ctx, h), remainder) == ZERO
+            h = mix(h)
+        if has_place:
+            at = home(h, slots)
+            while U(index[at]) & low != before + ONE:
+                at += ONE
+                if at == slots:
+                    at = ZERO
+            take_slot(ctx, at, h, after)
         i += ONE
-    ctx[r.CROWDED] = n
+    ctx[r.FROM] = i
 
 
 @inside
@@ -227,7 +260,7 @@ def enter_bucket(ctx, h):
         if free == ZERO:
             break
         place = trailing_zeros(free)
-        if ctx[r.LATE] == ZERO:
+        if ctx[r.SHARED] == ZERO:
             halves(bucket)[place] = remainder
             return ENTERED
         if claimed(bucket + place * INDEX_BYTES, remainder):

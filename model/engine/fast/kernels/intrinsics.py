@@ -101,6 +101,35 @@ def claimed(typingctx, address, value):
 
 
 @intrinsic
+def fetched(typingctx, address, more):
+    """The number at an address, to which something is added, in one step for all threads."""
+
+    def generate(context, builder, signature, args):
+        place = builder.inttoptr(args[0], _WORD.as_pointer())
+        return builder.atomic_rmw("add", place, args[1], "acq_rel")
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+def _publishing(bits):
+    def made(typingctx, address, value):
+        def generate(context, builder, signature, args):
+            kind = ir.IntType(bits)
+            number = args[1] if bits == 64 else builder.trunc(args[1], kind)
+            place = builder.inttoptr(args[0], kind.as_pointer())
+            builder.store_atomic(number, place, "release", bits // 8)
+            return context.get_dummy_value()
+
+        return types.void(types.uint64, types.uint64), generate
+
+    return intrinsic(made)
+
+
+# Writes a number after all that was written before, as other threads see it.
+publish, publish_half = _publishing(64), _publishing(32)
+
+
+@intrinsic
 def trailing_zeros(typingctx, x):
     """How many zero bits stand below the lowest set one; x is not 0."""
 

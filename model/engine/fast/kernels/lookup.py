@@ -21,6 +21,7 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     inside,
     mix,
     prefetch,
+    publish,
     words,
 )
 
@@ -115,7 +116,7 @@ def find(wide, ctx, x, at, table, place, views, slot):
     while v < extra:
         rows[k + W + v] = view_values[v] & view_masks[table * extra + v]
         v += ONE
-    rows[slot * stride] = (table + ONE) << HALF | ASKED_FOR
+    publish(ctx[r.HASH] + slot * stride * EIGHT, (table + ONE) << HALF | ASKED_FOR)
     ctx[r.HASH_COUNT] += ONE
     return ASKED_FOR
 
@@ -129,8 +130,8 @@ def find_keyed(wide, ctx, x, at, table, place, views, key):
         if rows[slot * TWO] == ZERO:
             if not ask(wide, ctx, x, at, table, place, views):
                 return ZERO
-            rows[slot * TWO] = key
             rows[slot * TWO + ONE] = ASKED_FOR
+            publish(ctx[r.KEYED] + slot * SIXTEEN, key)
             ctx[r.KEYED_COUNT] += ONE
             return ASKED_FOR
         slot += ONE

@@ -14,11 +14,13 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     halves,
     home,
     mix,
+    publish,
+    publish_half,
     quarters,
     words,
 )
 
-ZERO, TWO, FOUR, FIVE, SIX = U(0), U(2), U(4), U(5), U(6)
+ZERO, TWO, FOUR, FIVE, SIX, EIGHT, SIXTEEN = U(0), U(2), U(4), U(5), U(6), U(8), U(16)
 DENSE_END = U(r.DENSE_END)
 START, NOTHING, HASH_BASE = U(r.OUTCOMES_START), U(r.NOTHING), U(r.HASHED)
 DIRECT = U(1 << 63)  # in place of a number of outcomes: the cell's value itself
@@ -40,8 +42,8 @@ def put_keyed(ctx, key, value):
             slot = ZERO
     if rows[slot * TWO] == ZERO:
         ctx[r.KEYED_COUNT] += ONE
-    rows[slot * TWO] = key
-    rows[slot * TWO + ONE] = value
+    publish(ctx[r.KEYED] + slot * SIXTEEN + EIGHT, value)
+    publish(ctx[r.KEYED] + slot * SIXTEEN, key)
 
 
 @alone
@@ -72,7 +74,7 @@ def put(ctx, table, ids, value):
             base += ids[i] << inputs[(first + i) * FOUR + U(3)]
             i += ONE
         if base < DENSE_END:
-            halves(ctx[r.CELLS])[base] = value
+            publish_half(ctx[r.CELLS] + base * FOUR, value)
         else:
             put_keyed(ctx, base, value)
         return
@@ -109,7 +111,7 @@ def put(ctx, table, ids, value):
     while i < ctx[r.KEY_WORDS]:
         rows[slot * stride + ONE + i] = key[i]
         i += ONE
-    rows[slot * stride] = (table + ONE) << U(32) | value
+    publish(ctx[r.HASH] + slot * stride * EIGHT, (table + ONE) << U(32) | value)
 
 
 def write_rows(ctx):
@@ -140,7 +142,6 @@ def write_rows(ctx):
         if count == ZERO:
             put(ctx, table, words(ids), NOTHING)
             continue
-        put(ctx, table, words(ids), at)
         kinds[at * FOUR] = count
         o = at + ((count + FOUR) >> TWO)
         j = ZERO
@@ -161,6 +162,7 @@ def write_rows(ctx):
             t += ONE + width
             o += n_words
             j += ONE
+        put(ctx, table, words(ids), at)  # other threads read the row from here on
         at = o
     ctx[r.OUTCOMES_USED] = at
 

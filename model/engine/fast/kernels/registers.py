@@ -12,9 +12,9 @@ code is on disk never imports numba.
     # of states of one word: remainders in buckets, how many states found theirs full, and bits of a
     # word that no field uses
     BUCKETS, BUCKET_BITS, CROWDED, CROWDED_ROOM, UNUSED_BITS,
-    # where several threads share the index: the list for states that one thread enters afterwards,
-    # with their predicates
-    LATE,
+    # where several threads share log and index: the words that they share (NEXT_PLACE, STOP), and
+    # the end of the segment of the log that this one writes
+    SHARED, SEGMENT_END,
     # successors of the block in hand
     BUFFER, HASHES, NEEDS, BUFFER_SIZE, BLOCK, SIEVE, SIEVE_SHIFT,
     # tables: masks and shifts that gather a footprint's bits, dense cells, hashed rows (each a cell
@@ -71,12 +71,20 @@ code is on disk never imports numba.
     # permutations make a difference: why, and the table in which that shows
     UNEQUAL, UNEQUAL_AT,
     COUNT,
-) = range(160)  # fmt: skip
+) = range(161)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
-# stretch of a list of places; the edges of a stretch of the log; the steps of a list of places
-EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW = range(10)
+# stretch of a list of places; the edges of a stretch of the log; the steps of a list of places;
+# states of the log to other places
+EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW, RELOCATE = range(
+    11
+)
+
+# Of the words that threads share: the place of the log from which on no segment is taken, and
+# whether all are to stop; each on a cache line of its own.
+NEXT_PLACE, STOP, SHARED_WORDS = 0, 8, 16
+SEGMENT = 256  # states of a segment of the log
 
 # Values of a cell: unknown, asked for, a row without outcomes; from OUTCOMES_START on, where the
 # row's outcomes begin

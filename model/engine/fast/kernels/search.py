@@ -24,17 +24,18 @@ from groupcheck.model.engine.fast.kernels.index import (
     free_slot,
     hashed_ahead,
     link,
-    list_late,
     load_compared,
     load_place,
     reindex,
+    relocate,
     sift,
-    take_slot,
+    takes_slot,
 )
 from groupcheck.model.engine.fast.kernels.intrinsics import (
     ALL,
     ONE,
     alone,
+    fetched,
     halves,
     inside,
     mix,
@@ -45,9 +46,10 @@ from groupcheck.model.engine.fast.kernels.lookup import look, open_of
 from groupcheck.model.engine.fast.kernels.orbits import weigh
 
 ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
-NOTHING = U(r.NOTHING)
+NOTHING, SEGMENT = U(r.NOTHING), U(r.SEGMENT)
+NEXT_PLACE, STOP = U(r.NEXT_PLACE), U(r.STOP)
 OPEN = U(r.OPEN)
-EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW = (
+EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW, RELOCATE = (
     U(r.EXPAND),
     U(r.RETRY),
     U(r.CHECK),
@@ -58,15 +60,27 @@ EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW 
     U(r.LISTED),
     U(r.LINK),
     U(r.FOLLOW),
+    U(r.RELOCATE),
 )
 
 
 @inside
-def append(wide, ctx, log, buffer, i, n, need):
-    """A new state, at i of the buffer, to the log, at place n."""
+def write(wide, ctx, log, buffer, i, n):
+    """The state at i of the buffer to the log, at place n: (n, but a later place where the segment
+    of this thread is full).
+    """
     W = U(len(wide))
+    if n == ctx[r.SEGMENT_END]:
+        n = fetched(ctx[r.SHARED], SEGMENT)
+        ctx[r.SEGMENT_END] = n + SEGMENT
     for w in range(len(wide)):
         log[n * W + U(w)] = buffer[i * W + U(w)]
+    return n
+
+
+@inside
+def note_new(ctx, n, need):
+    """A state at place n of the log is new."""
     if need & ctx[r.LIVE]:
         fresh = words(ctx[r.FRESH])
         fresh[ctx[r.FRESH_COUNT] * TWO] = n
@@ -86,7 +100,8 @@ def insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n):
         h = hashes[i]
         met = enter_bucket(ctx, h)
         if met == ENTERED:
-            append(wide, ctx, log, buffer, i, n, needs[i])
+            n = write(wide, ctx, log, buffer, i, n)
+            note_new(ctx, n, needs[i])
             n += ONE
         elif met == FULL_BUCKET:
             h = mix(h)  # apart from its bucket's others
@@ -103,19 +118,18 @@ def insert(wide, ctx, log, buffer, hashes, needs, k, n):
     if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
         n, k = insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n)
     load_compared(wide, ctx, hashes, k)
-    if ctx[r.LATE] != ZERO:
-        list_late(wide, ctx, log, buffer, hashes, needs, k)
-        return n
-    begun, i = n, ZERO
+    entered, i = ZERO, ZERO
     while i < k:
         at = free_slot(wide, ctx, log, buffer, hashes[i], i)
         if at != ALL:
-            take_slot(ctx, at, hashes[i], n)
-            append(wide, ctx, log, buffer, i, n, needs[i])
-            n += ONE
+            n = write(wide, ctx, log, buffer, i, n)
+            if takes_slot(wide, ctx, log, buffer, hashes[i], i, n, at):
+                note_new(ctx, n, needs[i])
+                n += ONE
+                entered += ONE
         i += ONE
     if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
-        ctx[r.CROWDED] += n - begun
+        ctx[r.CROWDED] += entered
     return n
 
 
@@ -375,6 +389,15 @@ def level_after(ctx, s, hi, n):
     return n
 
 
+@inside
+def may_go_on(ctx, n, size, room):
+    """Has the log room for so many more states, and may this thread go on?"""
+    if ctx[r.SHARED] == ZERO:
+        return n + size < room
+    shared = words(ctx[r.SHARED])
+    return shared[NEXT_PLACE] + size < room and shared[STOP] == ZERO
+
+
 @alone
 def search(wide, chained, ctx):
     log = words(ctx[r.LOG])
@@ -382,6 +405,9 @@ def search(wide, chained, ctx):
     n, s, hi, mode = ctx[r.STATES], ctx[r.FROM], ctx[r.TO], ctx[r.MODE]
     if mode == REINDEX:
         reindex(wide, ctx, log, buffer, hashes)
+        return
+    if mode == RELOCATE:
+        relocate(wide, ctx, log, buffer, hashes)
         return
     if mode == RECHECK:
         examine_all(wide, ctx, log, words(ctx[r.LIST] + s * U(16)), hi - s)
@@ -393,7 +419,7 @@ def search(wide, chained, ctx):
     ctx[r.FOUND_AT] = ALL
     while (
         s < hi
-        and n + size < room
+        and may_go_on(ctx, n, size, room)
         and ctx[r.CROWDED] + size < crowded_room
         and ctx[r.PUT_OFF_COUNT] + size < put_off_room
         and ctx[r.ENDLESS] == ZERO
