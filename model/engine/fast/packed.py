@@ -157,9 +157,10 @@ class Packed(KernelRegisters):
         """Guards for values met since."""
         self.values.refresh()
         entries, bits = self.arrays[r.GUARDS], self.arrays[r.GUARD_BITS]
-        for n in range(len(self._columns)):
-            more = u64(self.values.open_tables(n, self.guarded[n]))
-            if len(more):
+        counts = self.values.counts()
+        for n, place in enumerate(self._columns):
+            if self.guarded[n] < counts[place]:
+                more = u64(self.values.open_tables(n, self.guarded[n]))
                 at = int(entries[5 * n + 3]) + self.guarded[n]
                 bits[at : at + len(more)] = more
                 entries[5 * n + 4] |= np.bitwise_or.reduce(more)
@@ -211,9 +212,7 @@ class Packed(KernelRegisters):
     @property
     def fits(self) -> bool:
         """Has every value room in its field, and is no table that is found by hash dense?"""
-        return self.needed_widths() == self._widths and not any(
-            h and self._is_dense(k) for k, h in enumerate(self.is_hashed)
-        )
+        return self.needed_widths() == self._widths and not any(map(self._is_dense, self._hashed))
 
     def fit(self, log: Reserved | None) -> bool:
         """Wider fields if a pool has outgrown its own, or a table has become dense. True if states
@@ -301,7 +300,7 @@ class Packed(KernelRegisters):
         return sum(self.fields[p].width for p in self.shape.inputs[k])
 
     def _is_dense(self, k: int) -> bool:
-        bits = self._bits(k)
+        bits = self._table_bits[k]
         return bits <= SMALL_BITS or (bits <= DENSE_BITS and 1 << bits <= SPARSE * self.filled[k])
 
     def _place_tables(
@@ -318,6 +317,7 @@ class Packed(KernelRegisters):
         inputs: list[int] = []
         bases: list[int] = []
         size = 0
+        self._table_bits = [self._bits(k) for k in range(len(self.shape.inputs))]
         for k, places in enumerate(self.shape.inputs):
             at, offset = {}, 0
             for place in sorted(places, key=lambda p: (self.fields[p].word, self.fields[p].shift)):
@@ -347,6 +347,7 @@ class Packed(KernelRegisters):
             }
         )
         self.registers[r.KEY_BITS] = self.key_bits
+        self._hashed = [k for k, is_hashed in enumerate(self.is_hashed) if is_hashed]
         by_key = sum(f for f, keyed in zip(self.filled, self.is_keyed) if keyed)
         by_words = sum(f for f, h in zip(self.filled, self.is_hashed) if h) - by_key
         self._new_keyed(max(LEAST_ROWS, 2 * by_key))

@@ -32,6 +32,7 @@ from groupcheck.model.engine.fast.store import Words, address, joined
 
 WORTH = 1 << 13  # states of a stretch below which one thread is as quick
 LEAST, MOST = 1 << 10, 1 << 14  # states of a part
+MINE = 1 << 12  # the most that the caller takes, who comes back to fill rows
 ENOUGH = 1 << 8  # rows that are filled at once while there is something else to do
 AGAIN = 0.02  # seconds after which one who waits looks at limits
 # Seconds after which Python takes its lock from a thread that calls rules: the others need it only
@@ -229,14 +230,17 @@ class Threads:
 
     # -- what threads do
 
-    def _part(self) -> tuple[int, int] | None:
+    def _part(self, most: int) -> tuple[int, int] | None:
         """The states that somebody expands next. The lock is held."""
         if self.back:
-            return self.back.popleft()
+            first, end = self.back.popleft()
+            if end - first > most:
+                self.back.appendleft((first + most, end))
+            return first, min(end, first + most)
         first, end = self.left
         if first == end:
             return None
-        size = min(MOST, max(LEAST, (end - first) // (4 * self.workers)), end - first)
+        size = min(most, max(LEAST, (end - first) // (4 * self.workers)), end - first)
         self.left = first + size, end
         return first, first + size
 
@@ -256,7 +260,7 @@ class Threads:
             with self.changed:
                 part = None
                 while not self.is_over and (
-                    self.seen is None or self.is_short or (part := self._part()) is None
+                    self.seen is None or self.is_short or (part := self._part(MOST)) is None
                 ):
                     self.changed.wait()
                 if self.is_over or part is None or self.seen is None:
@@ -288,7 +292,7 @@ class Threads:
                 with self.changed:
                     is_given = any(self.given[:2])
                     is_part = not is_given and asked < ENOUGH
-                    part = self._part() if is_part else None
+                    part = self._part(MINE) if is_part else None
                     is_left = is_given or asked or any(self.waiting)
                     if part is None and not is_left and self.at_work:
                         self.changed.wait(AGAIN)

@@ -16,7 +16,7 @@ from judge import NothingWithinError, TooLargeError
 from judge_progress import judge_progress, live_spec, possible_spec
 
 from groupcheck.model.engine import Limits, Spec, Verdict, reference
-from groupcheck.model.engine.fast import explore, threads
+from groupcheck.model.engine.fast import explore, search, threads
 from groupcheck.model.engine.fast.factoring import Factoring
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.segments import FILE
@@ -27,7 +27,7 @@ from groupcheck.model.engine.symmetry import symmetry_of
 
 def by_threads(spec: Spec, resume: str | None = None) -> Verdict:
     """By two threads even where a level is short."""
-    with patch.object(threads, "WORTH", 2), patch.object(threads, "cores", lambda: 2):
+    with patch.object(threads, "WORTH", 2), patch.object(search, "cores", lambda: 2):
         return explore.explore(spec, workers=2, resume=resume, liveness=True)
 
 

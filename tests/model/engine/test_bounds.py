@@ -9,7 +9,7 @@ import pytest
 from small_group import small_group
 
 from groupcheck.model.engine import Limits, Spec, invariant, rule, single
-from groupcheck.model.engine.fast import bounds, explore, store, threads
+from groupcheck.model.engine.fast import bounds, explore, search, store, threads
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Reserved
@@ -107,7 +107,7 @@ def short(monkeypatch):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_log_that_moves_as_it_grows_loses_no_state(short, monkeypatch, workers):
     monkeypatch.setattr(threads, "WORTH", 2)
-    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(search, "cores", lambda: 2)
     verdict = explore.explore(SPEC, workers=workers)
     assert (verdict.verdict, verdict.states, verdict.transitions) == ("holds", *COUNTS)
 

@@ -70,7 +70,6 @@ def resident(monkeypatch):
     """The resident bytes that the system tells, as the test wants them."""
     told = [0]
     monkeypatch.setattr(memory, "resident_bytes", lambda: told[0])
-    monkeypatch.setattr(memory, "private_bytes", lambda: told[0])
     monkeypatch.setattr(memory, "peak_bytes", lambda: 0)
     return told
 

@@ -23,7 +23,7 @@ from groupcheck.model.engine import (
     urgent,
     view,
 )
-from groupcheck.model.engine.fast import explore, threads
+from groupcheck.model.engine.fast import explore, search, threads
 from groupcheck.model.engine.fast import loop as loops
 from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.fast.walks import Walks, walk
@@ -31,7 +31,7 @@ from groupcheck.model.engine.plain import plain_explore
 
 
 def by_threads(spec, limits=Limits()):
-    with patch.object(threads, "WORTH", 2), patch.object(threads, "cores", lambda: 2):
+    with patch.object(threads, "WORTH", 2), patch.object(search, "cores", lambda: 2):
         return explore.explore(spec, limits, workers=2)
 
 

@@ -32,7 +32,7 @@ from groupcheck.model.engine import (
     weak,
 )
 from groupcheck.model.engine.fast import explore as fast
-from groupcheck.model.engine.fast import symmetry_arrays, threads
+from groupcheck.model.engine.fast import search, symmetry_arrays, threads
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.symmetry import ON_PROGRESS, Orbits, symmetry_of
 from groupcheck.oracles.explain.subject import subject
@@ -403,7 +403,7 @@ def test_four_members_need_a_twentieth_of_the_states():
 
 def test_threads_store_the_same_representatives(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(threads, "WORTH", 2)
-    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(search, "cores", lambda: 2)
     spec = classic(members=3)
     alone, both = (fast.explore(spec, symmetry=True, workers=n) for n in (1, 2))
     assert numbers(both) == numbers(alone) == numbers(fast.explore(spec))
