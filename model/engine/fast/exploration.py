@@ -275,6 +275,10 @@ class Exploration(Loop):
         queue[: len(pairs)] = pairs
         self.registers[r.DEFERRED_COUNT] = len(pairs) // 2
 
+    def look_at_limits(self) -> None:
+        """Now and then. Raises what `pulse` raises."""
+        self._pulse_in_time()
+
     # -- rows
 
     def fill(self) -> None:
@@ -326,7 +330,7 @@ class Exploration(Loop):
         number = place = 0
         try:
             for number, rows, places in work:
-                self.pulse_in_time()
+                self._pulse_in_time()
                 began = time.perf_counter()
                 if number >= self.tables.urgent:
                     self.predicates.fill(number, rows, places, tape)
@@ -335,7 +339,7 @@ class Exploration(Loop):
                 self.rows.prepare(number)
                 row, most = self.rows.row, self.packed.most[number]
                 for ids, place in zip(rows, places):
-                    self.pulse_in_time()
+                    self._pulse_in_time()
                     most = max(most, row(number, ids, place, tape))
                 self.packed.most[number] = most
                 self._spent_on(number, began)
@@ -345,7 +349,7 @@ class Exploration(Loop):
             at = place if number < self.tables.urgent else self.predicates.place
             raise error.at(self.key_to(at)) from error
 
-    def pulse_in_time(self) -> None:
+    def _pulse_in_time(self) -> None:
         """Looks at limits, unless that was done a moment ago: it takes as long as a few rules."""
         if time.perf_counter() - self._pulsed > PULSE:
             self.pulse()
@@ -371,7 +375,7 @@ class Exploration(Loop):
     def look_at_whole_states(self, first: int) -> None:
         """Predicates over the whole state, for the states from `first` on, in Python."""
         for place in range(first, self.log.states) if self.tables.constant else ():
-            self.pulse_in_time()
+            self._pulse_in_time()
             self.predicates.arrive(self.state(place), place, self.tables.constant)
 
     def give_up(self) -> None:

@@ -287,7 +287,7 @@ class Threads:
         """
         try:
             while self.raised is None:
-                search.pulse_in_time()
+                search.look_at_limits()
                 asked = search.packed.get(r.ASKED_COUNT)
                 with self.changed:
                     is_given = any(self.given[:2])
