@@ -148,10 +148,12 @@ class Run:
     def pulse(self) -> None:
         """While rows are filled: progress. Raises `StoppedError` when a limit is reached."""
         self.reason = self.limit(filling=True)
+        left = self.left - self.search.threads.expanded
         if self.reason:
+            self.left = left
             raise StoppedError
         if time.perf_counter() - self.reported > BETWEEN:
-            self.report(self.left)
+            self.report(left)
 
     def levels(self, widest: float = math.inf) -> None:
         """Level after level, until there is nothing new, something is wrong, or a limit is reached;

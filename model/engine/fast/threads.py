@@ -18,7 +18,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections import deque
+import time
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from functools import partial
 
@@ -38,6 +39,9 @@ AGAIN = 0.02  # seconds after which one who waits looks at limits
 # Seconds after which Python takes its lock from a thread that calls rules: the others need it only
 # for a moment, to take their next part.
 SWITCH = 0.0005
+# What threads do and wait for.
+EXPAND, RETRY, ROWS = "expanding states", "expanding what was put off", "filling rows"
+PAUSE, END = "waiting in a pause", "waiting at the end of a level"
 NOTHING = (np.zeros(0, np.uint64),) * 2
 
 
@@ -54,6 +58,8 @@ class Threads:
     # Of the level in hand: parts that were given back, and what nobody has taken yet.
     back: deque[tuple[int, int]] = field(factory=deque)
     left: tuple[int, int] = (0, 0)
+    # States expanded so far.
+    expanded: int = 0
     # What was handed over, by queue; what waits until the rows are filled that it has asked for.
     given: list[list[Words]] = field(factory=lambda: [[] for _ in QUEUES])
     waiting: list[list[Words]] = field(factory=lambda: [[], []])
@@ -68,6 +74,8 @@ class Threads:
     # The caller's place and segment while threads pause; how many crowded states each may add.
     mine: Hand = field(factory=Hand)
     share: int = 0
+    # Seconds in all levels so far: of all threads, by what they did or waited for.
+    spent: defaultdict[str, float] = field(factory=lambda: defaultdict(float))
     changed: threading.Condition = field(factory=threading.Condition)
 
     def are_worth(self, states: int) -> bool:
@@ -114,7 +122,7 @@ class Threads:
         finally:
             sys.setswitchinterval(switch)
             self._end(search)
-            self.are_busy = False
+            self.expanded, self.are_busy = 0, False
         search.rest(joined(self.given[2]), joined(self.given[3]))
         return end
 
@@ -249,6 +257,7 @@ class Threads:
         for all_, queue in zip(self.given, queues):
             if len(queue):
                 all_.append(queue)
+        self.expanded += at - first
         if at < end:
             self.back.appendleft((at, end))
         if at == first:
@@ -257,12 +266,15 @@ class Threads:
     def _follow(self, hand: Hand) -> None:
         """Takes parts until there are none."""
         while True:
+            began = time.perf_counter()
             with self.changed:
                 part = None
                 while not self.is_over and (
                     self.seen is None or self.is_short or (part := self._part(MOST)) is None
                 ):
+                    is_paused = self.seen is None or self.is_short
                     self.changed.wait()
+                    began = self._spent(PAUSE if is_paused else END, began)
                 if self.is_over or part is None or self.seen is None:
                     return
                 seen = self.seen
@@ -277,6 +289,7 @@ class Threads:
             finally:
                 del seen
                 with self.changed:
+                    self._spent(EXPAND, began)
                     self._give(queues, at, *part)
                     self.at_work -= 1
                     self.changed.notify_all()
@@ -285,6 +298,7 @@ class Threads:
         """Takes parts, too, and fills the rows that all lack: these come first where they are
         many.
         """
+        began = time.perf_counter()
         try:
             while self.raised is None:
                 search.look_at_limits()
@@ -296,15 +310,20 @@ class Threads:
                     is_left = is_given or asked or any(self.waiting)
                     if part is None and not is_left and self.at_work:
                         self.changed.wait(AGAIN)
+                        began = self._spent(END, began)
                         continue
                 if part is not None:
                     self._expand(search, *part)
+                    did = EXPAND
                 elif is_given:
                     self._try_again(search)
+                    did = RETRY
                 elif is_left:
                     self._fill(search)
+                    did = ROWS
                 else:
                     return
+                began = self._spent(did, began)
         finally:
             shared = search.log.shared
             if shared is not None:
@@ -312,6 +331,12 @@ class Threads:
             with self.changed:
                 self.is_over = True
                 self.changed.notify_all()
+
+    def _spent(self, on: str, began: float) -> float:
+        """Notes what a thread has done since some moment; returns what time it is now."""
+        now = time.perf_counter()
+        self.spent[on] += now - began
+        return now
 
     def _expand(self, search: Exploration, first: int, end: int) -> None:
         search.run(search.begin_stretch(), first, end)

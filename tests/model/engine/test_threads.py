@@ -318,3 +318,48 @@ def test_no_more_threads_explore_than_there_are_cores(shared, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
     assert answer(small_group(2, 2, 2, 1, 1), 64) == answer(small_group(2, 2, 2, 1, 1), 1)
     assert not shared["levels"]
+
+
+@rule
+def climb_slowly(cell):
+    if cell == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+    if cell < 9:
+        yield cell + 1
+
+
+def test_control_c_is_heard_while_threads_share_a_level(shared):
+    verdict = explore.explore(Spec("slow", {"cell": array(3, 0)}, [climb_slowly]), workers=2)
+    assert (verdict.verdict, verdict.reason[:11]) == ("unknown", "interrupted")
+    assert shared["levels"]
+
+
+@rule
+def step(cell):
+    if cell < 12:
+        yield cell + 1
+
+
+@rule
+def fall_at_9(cell):
+    if cell == 9:
+        raise OSError("slipped")
+        yield
+
+
+def test_a_rule_at_fault_is_reported_as_ever(shared):
+    with pytest.raises(RuleError, match="slipped") as caught:
+        explore.explore(Spec("stairs", {"cell": array(2, 0)}, [step, fall_at_9]), workers=3)
+    assert caught.value.rule == "fall_at_9"
+    assert caught.value.key
+    assert shared["levels"] > 5
+
+
+def test_how_threads_spend_their_time_adds_up(shared):
+    kept = []
+    explore.explore(small_group(2, 2, 4, 2, 1), workers=2, look=kept.append)
+    spent = kept[0].threads.spent
+    assert spent.keys() <= {
+        threads.EXPAND, threads.RETRY, threads.ROWS, threads.PAUSE, threads.END
+    }  # fmt: skip
+    assert min(spent[threads.EXPAND], spent[threads.ROWS]) > 0
