@@ -14,8 +14,8 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from groupcheck.traces.broker.belief import Belief
-from groupcheck.traces.broker.consumer_steps import WrongStep
 from groupcheck.traces.phrases import became, some_of
+from groupcheck.traces.story.consumer_steps import WrongStep
 from groupcheck.traces.story.epoch_rounds import FIRST_EPOCH
 from groupcheck.traces.story.events import (
     CLASSIC,

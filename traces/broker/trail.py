@@ -15,7 +15,6 @@ from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, name_of
 from groupcheck.traces.broker.belief import Belief
 from groupcheck.traces.broker.broker_log import Broker
 from groupcheck.traces.broker.certain import CertainLines
-from groupcheck.traces.broker.consumer_steps import ConsumerSteps, WrongStep
 from groupcheck.traces.broker.follow_lines import LineFollower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
 from groupcheck.traces.broker.migrating import Migrating
@@ -26,6 +25,7 @@ from groupcheck.traces.findings.report import Anomaly, GroupReport, UnexplainedL
 from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.lines.sequences import Wrong
 from groupcheck.traces.phrases import became, plural
+from groupcheck.traces.story.consumer_steps import ConsumerSteps, WrongStep
 from groupcheck.traces.story.events import (
     CLASSIC,
     AssignmentReceived,

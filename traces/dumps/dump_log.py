@@ -59,6 +59,8 @@ class _Segment:
 
     # The offset that comes next; None before the first record.
     next: int | None = None
+    # The offset of its first record.
+    first: int | None = None
 
 
 @define
@@ -82,6 +84,12 @@ class DumpLog(Log):
     # Producer -> what its open transaction has committed so far.
     _pending: dict[int, list[Record]] = Factory(dict)
     _held: int = 0
+
+    @property
+    def from_start(self) -> bool:
+        """Has the dump the whole partition at hand, so far?"""
+        segment = self._segments.get(self._partition)
+        return segment is not None and segment.first == 0 and not self.gaps
 
     def records(self) -> Iterator[Record]:
         """Every record about a group, in the order of the dump."""
@@ -175,6 +183,7 @@ class DumpLog(Log):
             self._missing()
             self._pending.clear()  # the end of their transactions may be missing
             self._held = 0
+        segment.first = offset if segment.first is None else segment.first
         segment.next = offset + 1
         return True
 

@@ -1,12 +1,14 @@
 """The members and epochs of a group of another protocol than the classic one (KIP-848, KIP-932,
-KIP-1071), as its records tell them.
+KIP-1071), as its records tell them. Each step of a consumer group's members is judged by the model,
+while the records of all members are known: from the group's first record on, as long as no record
+is missing.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from groupcheck.traces.dumps.records import (
     AssignmentRecord,
@@ -19,10 +21,12 @@ from groupcheck.traces.dumps.records import (
 )
 from groupcheck.traces.dumps.shares import Shares
 from groupcheck.traces.exchanges.member_spans import MemberSpans
+from groupcheck.traces.story.consumer_steps import ConsumerSteps, WrongStep
 from groupcheck.traces.story.events import OtherProtocol
 from groupcheck.traces.story.timeline import Timeline
 
 MEMBERS_KEPT = 20_000
+WRONG_KEPT = 200
 
 
 @define
@@ -36,14 +40,26 @@ class ModernStory:
     # Member -> what it is to have.
     targets: dict[str, Partitions] = Factory(dict)
     _shares: Shares = Factory(lambda self: Shares(self.spans), takes_self=True)
+    steps: ConsumerSteps = Factory(ConsumerSteps)
+    # The steps that no release takes: (line, what is wrong).
+    wrong: list[tuple[int, WrongStep]] = Factory(list)
+    # The records of all members are known; None: the group has not begun yet.
+    _whole: bool | None = None
+    _seen: bool = False
     _highest: int = 0
     _cuts: int = 0
 
-    def observe(self, r: Record, cuts: int) -> None:
-        """Takes a record; `cuts`: how often records may have been missing so far."""
+    def observe(self, r: Record, cuts: int, *, begins: bool) -> None:
+        """Takes a record; `cuts`: how often records may have been missing so far. `begins`: the
+        dump has all records of the group before it.
+        """
         if cuts != self._cuts:
             self._cuts, self.targets = cuts, {}
             self.timeline.forget_partitions()
+            if self._seen:
+                self._whole, self.steps = False, ConsumerSteps(self.steps.judged)
+        if not self._seen:
+            self._seen, self._whole = True, begins or self._whole
         if isinstance(r, MemberRecord):
             self._joined(r)
         elif isinstance(r, EpochRecord):
@@ -52,18 +68,13 @@ class ModernStory:
             self._planned(r)
         elif isinstance(r, AssignmentRecord):
             self._shares.own(r, r.epoch or 0, r.member, r.partitions)
+            told = {"owns": r.partitions - r.revoking, "revoking": r.revoking}
+            state = "STABLE" if r.stable else r.state
             if r.epoch is not None and r.epoch > 0:
                 self.members.setdefault(r.member)  # it joined before the dump begins
-                self._tell(
-                    r,
-                    r.protocol,
-                    "assignment",
-                    r.member,
-                    r.epoch,
-                    r.stable,
-                    owns=r.partitions - r.revoking,
-                    revoking=r.revoking,
-                )
+                self._tell(r, r.protocol, "assignment", r.member, r.epoch, state, **told)
+            elif r.epoch is not None:
+                self.steps.learn(_event(r, r.protocol, "away", r.member, r.epoch, state, **told))
 
     def _planned(self, r: TargetRecord) -> None:
         if r.partitions is None:
@@ -71,11 +82,19 @@ class ModernStory:
         elif r.member in self.targets or len(self.targets) < MEMBERS_KEPT:
             self.targets[r.member] = r.partitions
 
+    def interrupted(self) -> None:
+        """The group is a classic one, or was: what it begins with as a consumer group follows from
+        no record before.
+        """
+        self._whole = False
+
     def removed(self, r: Tombstone) -> None:
         """The group is gone."""
         for id in [*self.members]:
             self._tell(r, r.protocol, "gone", id)
         self.members, self.targets, self._highest = {}, {}, 0
+        self.steps = ConsumerSteps(self.steps.judged)
+        self._whole = True
         self._shares.now(r, 0, {})
 
     def _joined(self, r: MemberRecord) -> None:
@@ -97,6 +116,7 @@ class ModernStory:
             shares = dict(self.targets) if known else None
             self._tell(r, r.protocol, "target", epoch=r.epoch, shares=shares)
         elif r.epoch > self._highest:
+            self._whole = self._whole or (r.epoch == 1 and self._whole is None)
             self._highest = r.epoch
             self._tell(r, r.protocol, "epoch", epoch=r.epoch)
 
@@ -107,19 +127,35 @@ class ModernStory:
         what: str,
         member: str | None = None,
         epoch: int | None = None,
-        stable: bool = False,
+        state: str = "",
         **moves: Any,
     ) -> None:
-        self.timeline.observe(
-            OtherProtocol(
-                line=r.line,
-                time=r.time,
-                group=r.group,
-                protocol=protocol,
-                what=what,
-                member=member,
-                epoch=epoch,
-                detail="STABLE" if stable else None,
-                **moves,
-            )
-        )
+        event = _event(r, protocol, what, member, epoch, state, **moves)
+        self.timeline.observe(event)
+        if protocol != "consumer":
+            return
+        wrong = self.steps.observe(event if self._whole else evolve(event, shares=None))
+        if wrong is not None and len(self.wrong) < WRONG_KEPT:
+            self.wrong.append((r.line, wrong))
+
+
+def _event(
+    r: Record,
+    protocol: str,
+    what: str,
+    member: str | None,
+    epoch: int | None,
+    state: str,
+    **moves: Any,
+) -> OtherProtocol:
+    return OtherProtocol(
+        line=r.line,
+        time=r.time,
+        group=r.group,
+        protocol=protocol,
+        what=what,
+        member=member,
+        epoch=epoch,
+        detail=state or None,
+        **moves,
+    )

@@ -206,12 +206,17 @@ def _joined(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
     return read
 
 
+_STATES = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
+"""org.apache.kafka.coordinator.group.modern.MemberState."""
+
+
 def _given(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
     def read(place: Fields, key: Fields, value: Fields | None) -> Record:
         told: Fields = {"protocol": protocol, "member": _text(key, "memberId")}
         if value is None:
             return AssignmentRecord(**place, **told)
         revoking = _shares(value, "partitionsPendingRevocation")
+        state = whole(value, "state", 0) if protocol == "consumer" else -1
         return AssignmentRecord(
             **place,
             **told,
@@ -219,6 +224,7 @@ def _given(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
             partitions=_shares(value, "assignedPartitions") | revoking,
             revoking=revoking,
             stable=value.get("state", 0) == 0 and not revoking,
+            state=_STATES.get(state, ""),
         )
 
     return read

@@ -109,6 +109,8 @@ class AssignmentRecord(Record):
     # Those of them that it has to give up.
     revoking: Partitions = frozenset()
     stable: bool = False
+    # Of a consumer group: the member's state, as the coordinator's log names it.
+    state: str = ""
 
 
 @frozen(kw_only=True)

@@ -1,7 +1,8 @@
 """Replays a dump of `__consumer_offsets`: each group gets its timeline, and what was committed.
 
 Records show what the coordinator stored, and not what it was asked and what it answered. So its
-decisions are not judged.
+decisions are not judged, but for one: which assignments it gives to the members of a consumer group
+(KIP-848) follows from the records before.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import Factory, define, evolve
 
-from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.traces import formats
 from groupcheck.traces.dumps.classic import ClassicStory
 from groupcheck.traces.dumps.commits import Commits
@@ -28,6 +29,7 @@ from groupcheck.traces.findings.report import (
     FileReport,
     GroupReport,
     Requests,
+    UnexplainedLine,
     file_report,
 )
 from groupcheck.traces.findings.user_impact import findings_of
@@ -63,8 +65,10 @@ class DumpTrail:
     deleted: list[Anomaly] = Factory(list)
     lines: int = 0
 
-    def observe(self, r: Record, cuts: int) -> None:
-        """Takes a record; `cuts`: how often records may have been missing so far."""
+    def observe(self, r: Record, cuts: int, *, begins: bool = False) -> None:
+        """Takes a record; `cuts`: how often records may have been missing so far; `begins`: none
+        of this partition are missing.
+        """
         self.lines += 1
         last, first = self.timeline.last, self.timeline.first
         protocol = getattr(r, "protocol", "") if not isinstance(r, GenerationRecord) else "classic"
@@ -76,10 +80,11 @@ class DumpTrail:
             self.commits.observe(r, cuts, empty)
         elif isinstance(r, GenerationRecord):
             self.classic.observe(r, cuts)
+            self.modern.interrupted()
         elif isinstance(r, Tombstone):
             self._removed(r)
         else:
-            self.modern.observe(r, cuts)
+            self.modern.observe(r, cuts, begins=begins)
         times = [m.time for m in (last,) if m is not None and m.time is not None]
         self.timeline.first = first or Moment(r.line, r.time)
         if r.time is not None:
@@ -89,6 +94,8 @@ class DumpTrail:
     def _removed(self, r: Tombstone) -> None:
         story = self.classic if r.protocol == "classic" else self.modern
         story.removed(r)
+        if r.protocol == "classic":
+            self.modern.interrupted()
         if len(self.deleted) < SHOWN:
             text = "the group was deleted, has expired, or changed its protocol"
             self.deleted.append(Anomaly("group_deleted", r.line, f"its record was removed: {text}"))
@@ -97,7 +104,13 @@ class DumpTrail:
 
     def report(self, doubts: str) -> GroupReport:
         verdict, reason = self._verdict(doubts)
-        requests = Requests(self.facts, self.owners, self.spans, 0)
+        judged = self.modern.steps.judged
+        requests = Requests(self.facts, self.owners, self.spans, judged)
+        unexplained = tuple(
+            UnexplainedLine(line, "the record of a member", w.why, w.possible, False)
+            for line, w in self.modern.wrong
+        )
+        wrong = [Anomaly("unexplained_line", u.line, u.why) for u in unexplained]
         return GroupReport(
             group=self.group,
             coordinator=None,
@@ -105,9 +118,9 @@ class DumpTrail:
             verdict=verdict,
             reason=reason,
             timeline=self.timeline,
-            anomalies=(*self._found(), *find_anomalies(self.timeline)),
-            unexplained=(),
-            unexplained_count=0,
+            anomalies=(*wrong, *self._found(), *find_anomalies(self.timeline)),
+            unexplained=unexplained,
+            unexplained_count=len(unexplained),
             assumed_count=0,
             lines=self.lines,
             begins="",
@@ -123,6 +136,13 @@ class DumpTrail:
                 " (one_owner)"
             )
             return (UNKNOWN, f"{said}, but {doubts}") if doubts == ALTERED else (VIOLATED, said)
+        if self.modern.wrong:
+            line, first = self.modern.wrong[0]
+            said = f"line {line}: {first.why}"
+            return (UNKNOWN, f"{said}, but {doubts}") if doubts == ALTERED else (VIOLATED, said)
+        if judged := self.modern.steps.judged:
+            steps = f"{plural(judged, 'step')} of members, by the model `consumer`"
+            return HOLDS, f"every assignment that was stored follows from the records ({steps})"
         return UNKNOWN, STORED
 
     def _findings(self) -> Findings:
@@ -165,7 +185,7 @@ def replay_dump(log: DumpLog, group: str | None) -> FileReport | None:
                 too_many += 1
                 continue
             trails[r.group] = DumpTrail(r.group)
-        trails[r.group].observe(r, log.cuts)
+        trails[r.group].observe(r, log.cuts, begins=log.from_start)
     if not log.understood and not log.strange:
         return None
     nothing = (

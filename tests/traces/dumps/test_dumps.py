@@ -155,7 +155,9 @@ def test_a_kip_848_group_has_its_epochs_members_and_the_wait_for_a_revocation() 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.gz")), ids=lambda path: path.name)
 def test_nothing_is_wrong_with_the_recorded_groups(path: Path) -> None:
     found = replay([path])
-    assert found.verdict == "unknown"
+    told = {g.group: g.verdict for r in found for g in r.groups}
+    assert told.pop("modern", None) != "violated"
+    assert {*told.values()} <= {"unknown"}
     assert {c.cause.kind for a in found.answers for c in a.diagnosis.causes} <= RECORDED
 
 
@@ -435,7 +437,7 @@ def test_mutated_dumps_neither_crash_nor_accuse(tmp_path: Path) -> None:
         path.write_bytes(text)
         found = replay([path])
         if name in innocent:
-            assert found.verdict == "unknown", name
+            assert found.verdict != "violated", name
             some = {c.cause.kind for a in found.answers for c in a.diagnosis.causes}
             assert some <= RECORDED, name
 

@@ -1,8 +1,8 @@
-"""The steps of a consumer group's members (KIP-848) in a coordinator's log at DEBUG, each judged by
-the rule of the model: what a member may have, and what it has to give up, follows from its record,
-its target and what others have (CurrentAssignmentBuilder).
+"""The steps of a consumer group's members (KIP-848) in a coordinator's log at DEBUG, or in a dump
+of its records, each judged by the rule of the model: what a member may have, and what it has to
+give up, follows from its record, its target and what others have (CurrentAssignmentBuilder).
 
-A line does not tell what the member said that it owns, nor the release, so any that fits will do.
+Neither tells what the member said that it owns, nor the release, so any that fits will do.
 Nothing is judged while the record of some member is not known.
 """
 
@@ -88,7 +88,7 @@ class ConsumerSteps:
             self._joins_again(event, member)
         elif event.what == "joined":
             self._record(member, Step(event.line, 0, MemberState.STABLE, 0, 0))
-        elif event.what in ("left", "fenced"):
+        elif event.what in ("left", "fenced", "gone"):
             self._drop(member)
         elif event.what in ("rejoined", "away"):
             self.forget()
@@ -97,6 +97,15 @@ class ConsumerSteps:
         elif event.what == "assignment":
             return self._step(event, member)
         return None
+
+    def learn(self, event: OtherProtocol) -> None:
+        """A record that follows from no other one: a static member is away, or its successor has
+        what it had.
+        """
+        if event.owns is not None and event.epoch is not None and event.member is not None:
+            assigned, revoking = self._mask(event.owns), self._mask(event.revoking)
+            state = STATES.get(event.detail or "", MemberState.STABLE)
+            self._record(event.member, Step(event.line, event.epoch, state, assigned, revoking))
 
     def _joins_again(self, event: OtherProtocol, member: str) -> None:
         """A classic member joins, or does so again: then its record stays as it is."""
