@@ -134,7 +134,10 @@ class Loop:
     def run(self, mode: int, first: int, end: int, queue: Words | None = None) -> None:
         if mode in APPENDING:
             self.make_room()
-        self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]))
+        # A hash of rows that grows forgets which were asked for. These count already, so it grows
+        # only while there are none; or rows would be filled twice.
+        asked = int(self.registers[r.ASKED_COUNT])
+        self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]) - asked)
         self.packed.set({r.MODE: mode, r.FROM: first, r.TO: end})
         if queue is not None:
             self.registers[r.LIST] = address(queue)

@@ -26,7 +26,9 @@ from groupcheck.model.engine import (
     rule,
     single,
 )
-from groupcheck.model.engine.fast import explore, hands, log, threads
+from groupcheck.model.engine.fast import explore, hands, log, loop, packed, threads
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.oracles.explain.subject import subject
 
@@ -363,3 +365,25 @@ def test_how_threads_spend_their_time_adds_up(shared):
         threads.EXPAND, threads.RETRY, threads.ROWS, threads.PAUSE, threads.END
     }  # fmt: skip
     assert min(spent[threads.EXPAND], spent[threads.ROWS]) > 0
+
+
+def test_a_hash_of_rows_does_not_grow_while_rows_are_asked_for(shared, monkeypatch):
+    """It would forget them: somebody would ask again, and they would be filled twice."""
+    grown, ensure = [], Packed.ensure_hash_room
+
+    def ensuring(self, more):
+        before = self.get(r.KEYED_SIZE)
+        ensure(self, more)
+        if self.get(r.KEYED_SIZE) != before:
+            grown.append(self.get(r.ASKED_COUNT))
+
+    monkeypatch.setattr(Packed, "ensure_hash_room", ensuring)
+    monkeypatch.setattr(threads, "ENOUGH", 1 << 8)
+    monkeypatch.setattr(packed, "SMALL_BITS", 1)  # nearly every table is a hash
+    monkeypatch.setattr(packed, "DENSE_BITS", 1)
+    monkeypatch.setattr(packed, "LEAST_ROWS", 1)
+    monkeypatch.setattr(loop, "QUEUE", 1 << 10)
+    spec = small_group(2, 2, 4, 2, 1)
+    assert answer(spec, 2) == answer(spec, 1)
+    assert len(grown) > 5
+    assert not any(grown)
