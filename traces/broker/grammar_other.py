@@ -63,6 +63,11 @@ EPOCHS = rows(
          _CONSUMER | {"what": "assignment"}),
         (OtherProtocol, "4.1", "now",
          _GM + "Member's new assignment state: epoch={epoch:int}, previousEpoch={_previous:int},"
+         " state={detail:word}, assignedTasks=(active={owns:held}, standby={_standby})"
+         " and tasksPendingRevocation=(active={revoking:held}, standby={_rest}",
+         _STREAMS | {"what": "assignment"}),
+        (OtherProtocol, "4.1", "now",
+         _GM + "Member's new assignment state: epoch={epoch:int}, previousEpoch={_previous:int},"
          " state={detail:word}, {_rest}",
          _STREAMS | {"what": "assignment"}),
         (OtherProtocol, "4.1", "now",

@@ -18,6 +18,11 @@ from groupcheck.traces.clients.who import BROKER
 _KNOWS = ("group.protocol", "group.remote.assignor", "group.consumer.")
 _SETTING = re.compile(r"(?<![\w.-])[a-z]+(?:\.[a-z]+)+\b")
 ADMIN, CLASSIC, CONSUMER, SHARE = "admin", "classic", "consumer", "share"
+STREAMS = "streams_group"
+MODERN = (SHARE, STREAMS, CONSUMER)
+"""Protocols in which the broker's settings decide. Their lines have much in common; what only one
+of the first two prints shows which it is.
+"""
 
 
 @frozen
@@ -100,10 +105,11 @@ def speaker(said: Statement) -> str:
 
 def in_protocol(shown: Set[str], text: str) -> str:
     """The text with the settings that decide in the protocol of the group: those of classic members
-    about sessions, heartbeats and assignors are the broker's under KIP-848, as in a share group. A
-    text that names both protocols stays as it is.
+    about sessions, heartbeats and assignors are the broker's under KIP-848, as in a share group or
+    a streams group. A text that names both protocols stays as it is.
     """
-    if not ({CONSUMER, SHARE} & shown) or CLASSIC in shown or any(mark in text for mark in _KNOWS):
+    modern = next((name for name in MODERN if name in shown), None)
+    if modern is None or CLASSIC in shown or any(mark in text for mark in _KNOWS):
         return text
-    instead = contexts()[SHARE if SHARE in shown else CONSUMER].instead
+    instead = contexts()[modern].instead
     return _SETTING.sub(lambda hit: instead.get(hit[0], hit[0]), text)

@@ -1,10 +1,11 @@
-"""The tables of kafka-consumer-groups.sh: a head with names of columns, and a row for each
-partition, member or group.
+"""The tables of kafka-consumer-groups.sh and its like: a head with names of columns, and a row for
+each partition, member or group.
 
 The columns of every version are known (ConsumerOffsetChecker of 0.8, ConsumerGroupCommand of
-kafka.admin and later of org.apache.kafka.tools.consumer.group). A row is read by the head above it,
-so that columns that people cut off, or reorder, do no harm. What stands in front of the head (a
-quotation mark, a timestamp, the name of a container) has as many words in front of each row.
+kafka.admin and later of org.apache.kafka.tools.consumer.group, StreamsGroupCommand of 4.2). A row
+is read by the head above it, so that columns that people cut off, or reorder, do no harm. What
+stands in front of the head (a quotation mark, a timestamp, the name of a container) has as many
+words in front of each row.
 """
 
 from __future__ import annotations
@@ -68,6 +69,13 @@ _COLUMNS = {
     "#MEMBERS": "members",
     "NEW-OFFSET": "new_offset",
     "STATUS": "status",  # --delete-offsets
+    # kafka-streams-groups.sh
+    "MEMBER": "member",
+    "PROCESS": "host",
+    "OFFSET-LAG": "lag",
+    "TOPOLOGY-EPOCH": "topology_epoch",
+    "MEMBER-PROTOCOL": "member_protocol",
+    "ASSIGNMENTS": "tasks",
 }
 """Name of a column -> field."""
 _NAMES = re.compile(
@@ -77,7 +85,7 @@ _NAMES = re.compile(
 )
 _NUMBERS = {"leader_epoch", "committed", "start", "end", "lag", "count", "epoch", "target_epoch",
             "group_epoch", "target_group_epoch", "members", "new_offset", "partition",
-            "share_start", "member_epoch"}  # fmt: skip
+            "share_start", "member_epoch", "topology_epoch"}  # fmt: skip
 _ASSIGNED = re.compile(r"([^\s,;:()]{1,249}):(\d{1,9}(?:,\d{1,9}){0,10000})(?=[,;\s]|\Z)")
 _NUMBER = r"(?:-?\d{1,19}|-|[Uu]nknown|none|N/A)"
 _SPACED = r"\S{1,300}(?: \S{1,300}){0,4}?"
@@ -90,6 +98,8 @@ _SHAPES = {
     "state": r"(?i:Stable|Empty|Dead|PreparingRebalance|CompletingRebalance|AwaitingSync|Assigning"
     r"|Reconciling|NotReady|Unknown)",
     "host": r"\S{1,300}",
+    "member_protocol": r"(?:classic|streams)",
+    "tasks": r"(?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP): .{0,2000}",
     "topic": r"(?:[\w.-]{1,249}|-)",
     "group": _SPACED,
     "member": _SPACED,

@@ -44,7 +44,7 @@ _CAUSES = {
     "topology": RebalanceCause.METADATA_CHANGE,
     "metadata": RebalanceCause.METADATA_CHANGE,
 }
-_WITH_OTHERS = ("subscription", "metadata")
+_WITH_OTHERS = ("subscription", "metadata", "topology", "configuration")
 """What a member that joins or leaves brings about as well."""
 _WENT = {"left": "left", "gone": "gone", "found gone": "gone"}
 _NOT_TOLD: Why = (RebalanceCause.NOT_TOLD, (), "")

@@ -360,6 +360,14 @@ def test_a_share_group_has_settings_of_its_own() -> None:
     assert [*cause.cause.settings] == ["group.share.session.timeout.ms"]
 
 
+def test_a_streams_group_has_settings_of_its_own() -> None:
+    by = "[GroupCoordinator id=3 topic=__consumer_offsets partition=17] [GroupId app]"
+    gone = f"{by} Streams member m-1 fenced from the group because the member session expired."
+    (cause, *_) = diagnosed(gone).causes
+    assert [*cause.cause.settings] == ["group.streams.session.timeout.ms"]
+    assert "m-1" in cause.text
+
+
 def test_a_key_of_a_record_is_no_process() -> None:
     line = "err | GROUP_AUTHORIZATION_FAILED: Not authorized to access group: Group auth failed."
     (cause,) = diagnosed(line).causes

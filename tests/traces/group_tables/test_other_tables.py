@@ -22,6 +22,19 @@ GROUP  CONSUMER-ID             HOST        CLIENT-ID  #PARTITIONS  ASSIGNMENT
 s      abcabcabcabcabcabcabca  /127.0.0.1  c-1        1            orders:0
 s      abcabcabcabcabcabcabcb  /127.0.0.1  c-2        3            orders:0,1,2
 """
+STREAMS = "$ bin/kafka-streams-groups.sh --bootstrap-server b:9092 --describe --group app"
+STREAMS_OFFSETS = f"""\
+{STREAMS} --verbose
+GROUP  TOPIC   PARTITION  CURRENT-OFFSET  LEADER-EPOCH  LOG-END-OFFSET  OFFSET-LAG
+app    orders  0          5               0             50              45
+app    orders  1          7               0             7               0
+"""
+STREAMS_MEMBERS = f"""\
+{STREAMS} --members --verbose
+GROUP  TARGET-ASSIGNMENT-EPOCH  TOPOLOGY-EPOCH  MEMBER  MEMBER-PROTOCOL  MEMBER-EPOCH  PROCESS  CLIENT-ID  ASSIGNMENTS
+app    3                        0               m-1     streams          3             p-1      app-1      ACTIVE: 0:[0,1]; STANDBY: 1:[0]; TARGET-ACTIVE: 0:[0,1];
+app    3                        0               m-2     streams          3             p-2      app-2      STANDBY: 0:[0];
+"""  # noqa: E501
 RHOAS = f"""\
 Consumer group ID: g
 
@@ -77,3 +90,17 @@ def test_members_of_a_share_group_own_nothing_and_are_not_compared() -> None:
 def test_the_start_of_a_share_partition_is_not_the_start_of_a_log() -> None:
     (one,) = said(SHARE_OFFSETS.replace(" LAG", "").replace(" 12\n", "\n").replace("-\n", "\n"))
     assert (one.fields["partitions"], one.fields["begun"], "lag" in one.fields) == (2, 1, False)
+
+
+def test_the_offsets_of_a_streams_group_are_read() -> None:
+    group, text = told(STREAMS_OFFSETS)
+    assert group == "app" and "partitions in the output: 2, records that wait: 45" in text
+
+
+def test_rows_of_members_of_a_streams_group_are_read_with_their_tasks() -> None:
+    outputs = [*Outputs().read(enumerate(STREAMS_MEMBERS.splitlines(), 1))]
+    assert [[row.name("member") for row in o.rows] for o in outputs] == [["m-1", "m-2"]]
+    (first, last) = outputs[0].rows
+    assert first.name("tasks").startswith("ACTIVE: 0:[0,1]")
+    assert last.name("tasks").startswith("STANDBY")
+    assert (first.number("topology_epoch"), first.number("member_epoch")) == (0, 3)
