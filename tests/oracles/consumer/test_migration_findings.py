@@ -1,4 +1,5 @@
-"""What FINDINGS.md says of groups that migrate, on Kafka's own coordinator: K13, and K29 to K31."""
+"""What FINDINGS.md says of groups that migrate, on Kafka's own coordinator: K13, K29 to
+K31, K36 and K37."""
 
 from __future__ import annotations
 
@@ -127,3 +128,38 @@ def test_k31_a_classic_member_that_was_removed_is_not_told_when_it_joins(group: 
     joined = group.classic(a, owned=BOTH)
     assert joined.error == 0
     assert group.commit(a, joined.generation, 0) == 0  # B's partition
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k36_a_member_that_was_a_classic_one_revokes_without_a_rebalance_timer(
+    group: Group,
+) -> None:
+    a, _ = group.alone()
+    group.beat("b", 0)
+    joined = group.classic(a, owned=BOTH)
+    assert group.beat(a, joined.generation).error == 0
+    (member,) = (m for m in group.memory.members if m.member == a)
+    assert (member.classic, member.state) == (False, "UNREVOKED_PARTITIONS")
+    assert f"rebalance-timeout-g-{a}" not in group.memory.armed
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k37_the_join_timer_of_a_group_before_its_upgrade_removes_a_member_after_its_downgrade(
+    group: Group,
+) -> None:
+    a, _ = group.alone()
+    group.classic("", instance="i")
+    static = group.last
+    group.classic(a)
+    generation = group.answers[group.last].generation
+    group.do(SyncGroup(member=a, generation=generation, assignments={a: BOTH}))
+    b = group.answers[static].member
+    group.do(SyncGroup(member=b, instance="i", generation=generation))
+    group.classic(a, owned=BOTH)  # another round, whose timer runs
+    group.beat("c", 0, instance="i")
+    group.classic(a, owned=BOTH)
+    joined = group.classic("", instance="i")
+    assert isinstance(group.memory, ClassicMemory) and group.memory.state == "Stable"
+    assert group.do(Heartbeat(member=a, generation=joined.generation)).error == 0
+    group.do(Fire(timer="join-g"))
+    assert group.do(Heartbeat(member=a, generation=joined.generation)).error == 25
