@@ -197,8 +197,9 @@ def only_revocations_are_watched(seat: Seat | None) -> bool:
 
 @invariant(of=CONSUMER, source="group.consumer.max.size", broken="the group has too many members")
 def size_is_limited(core: Core, scope: ConsumerScope) -> bool:
-    """No group has more members than group.consumer.max.size."""
-    return scope.max_size is None or core.members <= scope.max_size
+    """No consumer group has more members than group.consumer.max.size."""
+    classic = core.phase is not None
+    return classic or scope.max_size is None or core.members <= scope.max_size
 
 
 @invariant(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from groupcheck.model.engine import evolve
 from groupcheck.model.mutations.consumer import ruled
 from groupcheck.model.mutations.twists import Values, after, reads
-from groupcheck.model.protocol.consumer import timers
+from groupcheck.model.protocol.consumer import heartbeats, timers
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA
 from groupcheck.model.protocol.family import MIGRATION
 from groupcheck.model.protocol.migration import classic_requests, conversions
@@ -99,6 +99,19 @@ MUTATIONS = (
             "faults": {"session_timeout": 1},
         },
         twists=reads(classic_requests.join_group, k31=AS_KAFKA),
+    ),
+    Mutation(
+        id="revokes_without_a_timer",
+        ticket="K36",
+        title="A member that was a classic one revokes without a rebalance timer.",
+        family=MIGRATION,
+        invariant="revocation_is_watched",
+        doc=(
+            "A classic member has no rebalance timer. Heartbeats of the new protocol with its id"
+            " make it another kind of member, and start none. Reading: `k36=as_kafka`."
+        ),
+        scope={"members": 1, "topics": 2, "partitions": 1, "requests": "anybody"},
+        twists=reads(heartbeats.consumer_heartbeat, k36=AS_KAFKA),
     ),
     Mutation(
         id="policy_lets_classic_in",

@@ -47,6 +47,8 @@ class Known:
     previous: int = 0
     # The sender and the epoch of a commit that is held up.
     held: tuple[str, int] = ("", 0)
+    # The numbers of its requests that are parked.
+    parked: tuple[int, ...] = ()
 
 
 def followed(known: Iterable[Known], memory: Memory) -> list[Known]:

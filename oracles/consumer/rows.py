@@ -31,6 +31,7 @@ from groupcheck.model.protocol.consumer.regexes import Regexes
 from groupcheck.model.protocol.consumer.releases import RELEASES
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.votes import NAMES
+from groupcheck.model.protocol.migration import rounds
 from groupcheck.oracles.consumer import committing, resolving
 from groupcheck.oracles.consumer.committing import AHEAD, Author
 from groupcheck.oracles.consumer.facts import (
@@ -64,7 +65,11 @@ REBALANCE_MS = 30_000
 EVERY_TOPIC = "t.*"
 LEAVING = {Kind.LEAVE: -1, Kind.PARK: PARKED}
 # Rows look at the answers.
-UNHEARD = (anybody.nobody_hears.name, offsets.nobody_hears_of_offsets.name)
+UNHEARD = (
+    anybody.nobody_hears.name,
+    offsets.nobody_hears_of_offsets.name,
+    rounds.nobody_hears_of_rounds.name,
+)
 State = tuple[Any, ...]
 
 
@@ -167,14 +172,19 @@ class ConsumerRows:
         after = [*rest]
         after[self._budget] = self.start[self._budget]
         for at in self._links:
-            after[at] = evolve(after[at], answer=None, told=None, tag=Tag.OLD)
+            after[at] = evolve(after[at], answer=None, told=None, parked=None, tag=Tag.OLD)
         state = tuple(after)
         facts = {
             **self._answered(link, leaves),
             **self._remembered(state),
+            **self._told(rest, me),
             "records written": self._wrote(before, state, fired),
         }
         return Outcome(fired, facts, state)
+
+    def _told(self, rest: State, me: int | None) -> Facts:
+        """The model's answers to requests that were parked before, as facts."""
+        return {}
 
     def _answered(self, link: Link, leaves: int) -> Facts:
         """The model's answer as facts. `leaves`: the epoch of a heartbeat that leaves, else 0."""

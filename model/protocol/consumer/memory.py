@@ -39,12 +39,16 @@ class Previous(IntEnum):
 
 
 class Phase(IntEnum):
-    """Where a classic group is (ClassicGroupState). What happens between is left out."""
+    """Where a classic group is (ClassicGroupState)."""
 
     PREPARING = 0
     STABLE = 1
-    # Preparing its first round, before which it has chosen no protocol. Only with members.
+    # Preparing its first round, before which it has chosen no protocol.
     FIRST = 2
+    # Only where anybody asks: its JoinGroups are answered, and it waits for the leader's plan; it
+    # has no members, but remembers ids that it has handed out.
+    COMPLETING = 3
+    EMPTY = 4
 
 
 class Timer(IntEnum):
@@ -95,6 +99,8 @@ class Convert(Errand):
     held: int = 0
     # A round of a classic group is over, so its members' generation is the new one.
     round: bool = False
+    # The classic group had no members, so the consumer group is a new one.
+    anew: bool = False
 
 
 @frozen
@@ -117,6 +123,42 @@ class Walk:
 
 REST = Walk()
 GHOSTS, END = -3, -2
+
+
+@frozen
+class Round:
+    """What a classic group knows of its round, where anybody asks."""
+
+    # How many ids it has handed out (error 79) whose JoinGroups have not come, and how many ids
+    # have to send a SyncGroup yet (also of static members that were replaced since).
+    promised: int = 0
+    late: int = 0
+    # Is it known who leads, and is the leader's JoinGroup parked?
+    named: bool = False
+    led: bool = False
+    # A member was added in the first round, which makes it longer.
+    longer: bool = False
+    # Its last record says what it is.
+    recorded: bool = False
+    # Its join timer is armed.
+    alarm: bool = False
+
+
+@frozen
+class Part:
+    """What a member does in the round of a classic group, where anybody asks."""
+
+    # It is the leader; its first JoinGroup is not answered yet.
+    leads: bool = False
+    new: bool = False
+    # It has to send a SyncGroup; that is parked.
+    late: bool = False
+    syncs: bool = False
+    # What its subscription says that it owns, of its last JoinGroup to a group of either kind.
+    said: int = 0
+
+
+NOT_IN_ROUND, NO_ROUND = Part(), Round()
 
 
 @frozen
@@ -143,6 +185,7 @@ class Core:
     phase: Phase | None = None
     classics: int = 0
     waiting: int = 0
+    round: Round = NO_ROUND
     errand: Errand | None = None
 
 
@@ -186,6 +229,7 @@ class Seat:
     short: bool = False
     waits: bool = False
     claims: int = 0
+    part: Part = NOT_IN_ROUND
     # Inside a step: its request asks for a target, and its append will fail.
     asks: bool = False
     # Inside a step: nobody has resolved its regular expression yet.

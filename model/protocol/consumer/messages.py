@@ -29,6 +29,15 @@ class Tag(IntEnum):
     AHEAD = 3
 
 
+class Promise(IntEnum):
+    """A member id that was handed out with MEMBER_ID_REQUIRED, and has not joined."""
+
+    NONE = 0
+    # By a consumer group, which does not remember it; by a classic group, which does.
+    FORGOTTEN = 1
+    KEPT = 2
+
+
 class Kind(Enum):
     """What a heartbeat wants."""
 
@@ -196,6 +205,10 @@ class Link:
     held: Commit | None = None
     asked: Commit | Fetch | Marker | None = None
     told: Told | None = None
+    # Only where anybody asks a group that migrates: the id that it has been handed out; inside a
+    # step, the answer to a request of it that was parked.
+    promise: Promise = Promise.NONE
+    parked: Answer | None = None
     # It has a group.instance.id. It never changes.
     static: bool = False
     # It may not describe the last topic. It never changes.

@@ -7,15 +7,20 @@ from collections.abc import Iterator
 from groupcheck.model.engine import evolve, rule
 from groupcheck.model.protocol.consumer.anybody import heartbeats
 from groupcheck.model.protocol.consumer.memory import Core, Seat
-from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Promise, Request, Tag
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 
 def classic_requests(
-    core: Core, seat: Seat | None, *, static: bool, scope: MigrationScope
+    seat: Seat | None, promise: Promise, *, static: bool, scope: MigrationScope
 ) -> Iterator[Request]:
-    """All requests of the classic protocol to a consumer group, from one member."""
-    for other in (False, True) if static else (False,):
+    """All requests of the classic protocol, from one member. A dynamic one joins first without an
+    id.
+    """
+    others = (False, True) if static else (False,)
+    if not static and seat is None and promise != Promise.KEPT:
+        yield Request(Kind.JOIN_GROUP, full=True, subscribed=scope.topic(0), owned=0, other=True)
+    for other in others:
         for topics in scope.subscriptions:
             for owned in range(scope.everything + 1):
                 yield Request(
@@ -41,15 +46,13 @@ def first_heartbeats(
 def anybody_asks(
     core: Core, link: Link, seat: Seat | None, scope: MigrationScope
 ) -> Iterator[tuple[Core, Link, Seat | None]]:
-    """A request arrives that some client could have sent. A JoinGroup to an empty consumer group is
-    left out: it makes a classic group, whose rules are those of the classic family.
+    """A request arrives that some client could have sent. To an empty consumer group no JoinGroup
+    comes with an id: it takes the group from the memory, and leaves it in the log.
     """
-    if core.phase is not None:
-        for request in first_heartbeats(seat, static=link.static, scope=scope):
-            yield core, evolve(link, request=request), seat
-        return
-    for request in heartbeats(seat, static=link.static, scope=scope):
+    asked = heartbeats if core.phase is None else first_heartbeats
+    for request in asked(seat, static=link.static, scope=scope):
         yield core, evolve(link, request=request), seat
-    if core.members:
-        for request in classic_requests(core, seat, static=link.static, scope=scope):
+    for request in classic_requests(seat, link.promise, static=link.static, scope=scope):
+        joins = request.kind == Kind.JOIN_GROUP and request.other
+        if core.members or core.phase is not None or joins:
             yield core, evolve(link, request=request), seat

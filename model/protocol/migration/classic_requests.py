@@ -16,6 +16,7 @@ from groupcheck.model.protocol.codes import (
     GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
+    MEMBER_ID_REQUIRED,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
@@ -29,7 +30,15 @@ from groupcheck.model.protocol.consumer.memory import (
     State,
     without,
 )
-from groupcheck.model.protocol.consumer.messages import Answer, Kind, Link, Tag, answered, gone
+from groupcheck.model.protocol.consumer.messages import (
+    Answer,
+    Kind,
+    Link,
+    Promise,
+    Tag,
+    answered,
+    gone,
+)
 from groupcheck.model.protocol.consumer.reconciliation import reconciled
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED
 from groupcheck.model.protocol.consumer.subscriptions import bumps, noted
@@ -67,6 +76,7 @@ def behind(core: Core, seat: Seat, scope: MigrationScope) -> bool:
 @urgent(
     "disabled",
     "full",
+    "asked",
     "unknown",
     "added",
     "replaced",
@@ -84,6 +94,10 @@ def join_group(
     assert request is not None
     if scope.release.keeps_classic_out and scope.policy == "disabled":
         yield "disabled", core, seat, done(link, INCONSISTENT_GROUP_PROTOCOL)
+        return
+    if not link.static and request.other and not full(core, seat, link, scope):
+        told = evolve(done(link, MEMBER_ID_REQUIRED), promise=Promise.FORGOTTEN)
+        yield "asked", core, seat, told
         return
     if seat is None and not link.static and request.owned and scope.k31 == MENDED:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
@@ -108,6 +122,9 @@ def join_group(
     core, after = noted(core, before, request, scope)
     core = evolve(core, classics=core.classics + (seat is None or not seat.classic))
     after = evolve(after, classic=True)
+    if scope.requests == "anybody":
+        after = evolve(after, part=evolve(after.part, said=request.owned or 0))
+        link = evolve(link, promise=Promise.NONE)
     if converts:
         release = scope.release
         stale = core.pending if release.notices_old_targets else changes

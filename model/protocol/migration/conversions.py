@@ -15,7 +15,6 @@ from groupcheck.model.protocol.consumer.memory import (
     END,
     GHOSTS,
     REST,
-    Collect,
     Convert,
     Core,
     Phase,
@@ -57,7 +56,7 @@ def upgrade_group(
         yield "disabled", core, seat, done(link, GROUP_ID_NOT_FOUND)
     elif scope.max_size is not None and core.members > scope.max_size:
         yield "full", core, seat, done(link, GROUP_ID_NOT_FOUND)
-    elif core.phase == Phase.FIRST and scope.k13 == AS_KAFKA:
+    elif core.phase == Phase.FIRST and core.members and scope.k13 == AS_KAFKA:
         stays = evolve(core, errand=Convert(core.phase))
         yield "broken", stays, seat, done(link, UNKNOWN_SERVER_ERROR)
     elif why := refused(core, seat, link, scope):
@@ -164,19 +163,6 @@ def group_converted(core: Core, walk: Walk) -> Iterator[tuple[str, Core, Walk]]:
     yield label, evolve(core, pending=False, waiting=0, due=True, stale=False), REST
 
 
-@rule(when=lambda core: core.phase == Phase.PREPARING)
-def complete_round(core: Core) -> Iterator[Core]:
-    """All members of a classic group join, and the leader makes a plan."""
-    yield evolve(core, errand=Collect())
-
-
-@rule(when=lambda core: core.phase == Phase.PREPARING)
-def park_join(core: Core, seat: Seat | None) -> Iterator[tuple[Core, Seat]]:
-    """The JoinGroup of a member waits for those of others."""
-    if seat is not None and not seat.waits and core.waiting + 1 < core.members:
-        yield evolve(core, waiting=core.waiting + 1), evolve(seat, waits=True)
-
-
 def round_ends(before: Values, label: str, after: Values, scope: Any) -> Values:
     """`target_written` of a classic group: what the leader has planned is assigned."""
     core = after["core"]
@@ -193,12 +179,16 @@ def removed(before: Values, label: str, after: Values, scope: Any) -> Values:
 
 
 def uses_heartbeats(before: Values, label: str, after: Values, scope: Any) -> Values:
-    """A classic member whose heartbeat of KIP-848 is accepted is none any more."""
+    """A classic member whose heartbeat of KIP-848 is accepted is none any more. What it has to
+    revoke it is watched for from then on, which Kafka forgets (K36).
+    """
     seat, link = after["seat"], after["link"]
     if not link.accepted or seat is None or not seat.classic:
         return after
     core = evolve(after["core"], classics=after["core"].classics - 1)
     seat, link = evolve(seat, classic=False), evolve(link, wrote=True)
+    if scope.k36 == MENDED and seat.state == State.UNREVOKED:
+        seat = evolve(seat, rebalance=Timer.ON)
     return {**after, "core": core, "seat": seat, "link": link}
 
 

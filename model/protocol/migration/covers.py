@@ -13,10 +13,20 @@ SPENT_BY: Mapping[str, tuple[str, ...]] = {
     "close": ("close_member:well", "close_member:silent"),
     "lose_request": ("lose_heartbeat",),
     "lose_response": ("lose_answer:answer", "lose_classic_answer:join", "lose_classic_answer:sync"),
-    "session_timeout": ("session_timeout:removed", "classic_session_timeout"),
-    "rebalance_timeout": ("rebalance_timeout:removed", "classic_rebalance_timeout"),
+    "session_timeout": (
+        "session_timeout:removed",
+        "classic_session_timeout",
+        "round_session_timeout:removed",
+        "round_session_timeout:forgotten",
+    ),
+    "rebalance_timeout": (
+        "rebalance_timeout:removed",
+        "classic_rebalance_timeout",
+        "join_phase_over:longer",
+        "join_phase_over:ended",
+    ),
     "join_timeout": ("join_timeout",),
-    "sync_timeout": ("sync_timeout",),
+    "sync_timeout": ("sync_timeout", "sync_phase_over"),
     "fail_over": ("move_coordinator",),
 }
 _TWO: Mapping[str, Any] = {"members": 2, "partitions": 1}
@@ -55,7 +65,7 @@ UNREACHED: Mapping[str, str] = {
     "reconcile:assigning": _INSTANT,
     "reconcile:revoking": _INSTANT,
     "lose_answer:connection": "the wire of groups that migrate is never explicit",
-    "upgrade_group:full": "no group is larger than it may be",
+    "join_group:asked": "takes a scope with some 20,000 states; rows of `conform` have it",
     "upgrade_group:broken": "only with k13=as_kafka, which breaks a promise",
 }
 BOOKKEEPING: Mapping[str, str] = {}

@@ -17,7 +17,13 @@ from groupcheck.model.protocol.consumer import (
 from groupcheck.model.protocol.consumer.client import Client
 from groupcheck.model.protocol.consumer.rules import COORDINATOR as OF_CONSUMER
 from groupcheck.model.protocol.consumer.rules import spec as consumer_spec
-from groupcheck.model.protocol.migration import classic_group, classic_member, conversions
+from groupcheck.model.protocol.migration import (
+    classic_group,
+    classic_member,
+    conversions,
+    round_hooks,
+    rounds,
+)
 from groupcheck.model.protocol.migration.anybody import anybody_asks
 from groupcheck.model.protocol.migration.classic_member import ClassicMember
 from groupcheck.model.protocol.migration.classic_requests import CLASSIC_RULES
@@ -42,7 +48,7 @@ ADDED = (
     *CLASSIC_RULES,
 )
 COORDINATOR = OF_CONSUMER | {
-    rule.name for rule in (*ADDED, *classic_group.HANDLERS, *classic_group.TIMERS)
+    rule.name for rule in (*ADDED, *classic_group.HANDLERS, *classic_group.TIMERS, *rounds.RULES)
 }
 # There is no interval, and all topics are there.
 GONE = (timers.interval_passes, timers.add_partition, heartbeats.resolve_pattern)
@@ -91,8 +97,15 @@ def spec(scope: MigrationScope) -> Spec:
 
 
 def _with_anybody(base: Spec) -> Spec:
-    base = without(base, *GONE_WITH_MEMBERS)
-    asked = (conversions.complete_round, conversions.park_join, anybody_asks)
+    changed = [
+        extended(own(base, conversions.convert_member), round_hooks.member_converted),
+        extended(own(base, conversions.group_converted), round_hooks.all_converted),
+        outcomes_changed(own(base, timers.move_coordinator), round_hooks.moves),
+        extended(own(base, timers.load_member), round_hooks.member_loaded, "link"),
+    ]
+    base = rebuilt(without(base, *GONE_WITH_MEMBERS), changed)
+    base = inserted(base, own(base, conversions.upgrade_group), *rounds.HANDLERS, *rounds.WALK)
+    asked = (*rounds.TIMERS, anybody_asks, rounds.nobody_hears_of_rounds)
     return inserted(base, own(base, anybody.nobody_hears), *asked)
 
 

@@ -95,6 +95,10 @@ class MigrationScope(ConsumerScope):
         "a classic member that was removed from a consumer group joins it again under its former"
         " id, and does not hear that its partitions are lost."
     )
+    k36: str = finding(
+        "a classic member that has to revoke, and goes on with heartbeats of the new protocol under"
+        " the same id, revokes without a rebalance timer."
+    )
 
     def __attrs_post_init__(self) -> None:
         ConsumerScope.__attrs_post_init__(self)

@@ -1,4 +1,5 @@
-"""What FINDINGS.md says of groups that migrate, on Kafka's own coordinator: K13, and K29 to K31."""
+"""What FINDINGS.md says of groups that migrate, on Kafka's own coordinator: K13, K29 to
+K31, K36 and K37."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ import pytest
 
 from groupcheck.oracles.kafka.commands import (
     Advance,
+    AutoCommit,
     Command,
     ConsumerGroupHeartbeat,
+    FailOver,
     Fire,
     Heartbeat,
     JoinGroup,
+    LeaveGroup,
     OffsetCommit,
     Reset,
     SyncGroup,
@@ -27,10 +31,10 @@ REBALANCE_MS = 30_000
 
 
 class Group:
-    """A real coordinator with one topic of two partitions, which lets groups migrate both ways."""
+    """A real coordinator with one topic of two partitions, which lets groups migrate."""
 
-    def __init__(self, driver: Driver) -> None:
-        config = {"group.consumer.migration.policy": "bidirectional"}
+    def __init__(self, driver: Driver, policy: str = "bidirectional") -> None:
+        config = {"group.consumer.migration.policy": policy}
         if driver.version >= "4.3":
             config["group.consumer.assignment.interval.ms"] = "0"
         self._talk = Conversation(driver, Reset(topics={"t": 2}, config=config))
@@ -39,7 +43,7 @@ class Group:
     def do(self, command: Command) -> Any:
         """The answer to a request; None: it waits."""
         step = self._talk.do(command, look=True)
-        self.memory = step.memory
+        self.memory, self.now_ms = step.memory, step.now_ms
         self.answers |= dict(step.answered)
         self.last = step.number
         return self.answers.get(step.number)
@@ -127,3 +131,100 @@ def test_k31_a_classic_member_that_was_removed_is_not_told_when_it_joins(group: 
     joined = group.classic(a, owned=BOTH)
     assert joined.error == 0
     assert group.commit(a, joined.generation, 0) == 0  # B's partition
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k36_a_member_that_was_a_classic_one_revokes_without_a_rebalance_timer(
+    group: Group,
+) -> None:
+    a, _ = group.alone()
+    group.beat("b", 0)
+    joined = group.classic(a, owned=BOTH)
+    assert group.beat(a, joined.generation).error == 0
+    (member,) = (m for m in group.memory.members if m.member == a)
+    assert (member.classic, member.state) == (False, "UNREVOKED_PARTITIONS")
+    assert f"rebalance-timeout-g-{a}" not in group.memory.armed
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k37_the_join_timer_of_a_group_before_its_upgrade_removes_a_member_after_its_downgrade(
+    group: Group,
+) -> None:
+    a, _ = group.alone()
+    group.classic("", instance="i")
+    static = group.last
+    group.classic(a)
+    generation = group.answers[group.last].generation
+    group.do(SyncGroup(member=a, generation=generation, assignments={a: BOTH}))
+    b = group.answers[static].member
+    group.do(SyncGroup(member=b, instance="i", generation=generation))
+    group.classic(a, owned=BOTH)  # another round, whose timer runs
+    group.beat("c", 0, instance="i")
+    group.classic(a, owned=BOTH)
+    joined = group.classic("", instance="i")
+    assert isinstance(group.memory, ClassicMemory) and group.memory.state == "Stable"
+    assert group.do(Heartbeat(member=a, generation=joined.generation)).error == 0
+    group.do(Fire(timer="join-g"))
+    assert group.do(Heartbeat(member=a, generation=joined.generation)).error == 25
+
+
+# Kafka: K15, what a classic member alone with an old target hears; KAFKA-20640, what a JoinGroup is
+# answered that the policy forbids; KAFKA-20273, where a group is that is ahead of its target when
+# it becomes a classic one.
+DIFFER = {
+    "4.1.1": (27, 0, "Stable"),
+    "4.2.0": (27, 0, "Stable"),
+    "4.3.0": (0, 0, "PreparingRebalance"),
+    "4.3.1": (0, 23, "PreparingRebalance"),
+    "4.4.0": (0, 23, "PreparingRebalance"),
+}
+
+
+@pytest.mark.parametrize(
+    "kafka", [v if v == "4.3.1" else pytest.param(v, marks=pytest.mark.night) for v in DIFFER]
+)
+def test_versions_differ_in_targets_of_classic_members_policies_and_downgrades(kafka: str) -> None:
+    group = Group(shared(kafka), "upgrade")
+    a, _ = group.alone()
+    group.beat("c", 0)
+    generation = group.classic(a).generation
+    group.beat("c", -1)
+    alone = group.do(Heartbeat(member=a, generation=generation)).error
+
+    group = Group(shared(kafka), "disabled")
+    group.beat("c", 0)
+    forbidden = group.classic("", instance="i").error
+
+    group = Group(shared(kafka))
+    group.alone()
+    group.beat("b", 0, instance="i")
+    d = group.new_id()
+    group.classic(d)
+    group.do(LeaveGroup(member=d))
+    group.classic("", instance="i")
+    assert isinstance(group.memory, ClassicMemory)
+    assert (alone, forbidden, group.memory.state) == DIFFER[kafka]
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_after_a_load_a_classic_member_has_the_session_timeout_of_others(group: Group) -> None:
+    a, _ = group.alone()
+    group.beat("c", 0)
+    timer = f"session-timeout-g-{a}"
+    own = group.memory.due(timer) - group.now_ms
+    group.do(FailOver())
+    assert (own, group.memory.due(timer) - group.now_ms) == (10_000, 45_000)
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_x4_a_join_that_is_not_replicated_in_time_leaves_a_member_without_timers(
+    group: Group,
+) -> None:
+    group.beat("c", 0)
+    group.do(AutoCommit(on=False))
+    assert group.classic("", instance="i") is None
+    parked = group.last
+    group.do(Advance(ms=5_001))
+    assert group.answers[parked].error == 15
+    (member,) = (m.member for m in group.memory.members if m.classic)
+    assert not [timer for timer in group.memory.armed if timer.endswith(f"-g-{member}")]
