@@ -30,6 +30,8 @@ from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, wor
 from groupcheck.traces.formats import CLIENTS
 from groupcheck.traces.members.group_story import GroupStory
 
+EPOCHS = ("consumer", "share", "streams")
+"""Protocols whose members reconcile each by itself."""
 FEW_STEPS = 40
 """In a calm group of more statements, its rebalances tell more than its steps."""
 NAMELESS_TROUBLE = "lines of this log that name no group tell of trouble, which may be its own"
@@ -91,12 +93,31 @@ def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge
             seen.setdefault(group.group, []).append(GroupInLog(report, group))
             heard.add_all(statements(report, group))
     found = {e.group: e for e in heard.by_group()}
+    for name, some in seen.items():
+        if name in found:
+            seen[name] = [_as_members_tell(s, found[name].story) for s in some]
     names = {**dict.fromkeys(seen), **dict.fromkeys(found)}
     out = [
         _answer(name, found.get(name, GroupEvidence(name)), seen.get(name, []), knowledge)
         for name in names
     ]
     return sorted(_with_nameless(out), key=_rank)
+
+
+def _as_members_tell(seen: Seen, story: GroupStory) -> Seen:
+    """Without the times in which the group had no members, as far as its coordinator's log goes,
+    where the log of a client has a later generation.
+    """
+    last = story.timeline.highest
+    empty = seen.group.findings.empty
+    left = tuple(
+        e
+        for e in empty
+        if last is None or e.generation is None or not e.window.open or e.generation >= last
+    )
+    if len(left) == len(empty):
+        return seen
+    return evolve(seen, group=evolve(seen.group, findings=evolve(seen.group.findings, empty=left)))
 
 
 def _with_nameless(some: Sequence[Answer]) -> Iterator[Answer]:
@@ -187,7 +208,8 @@ def _health(
         what = f"{(late or waits[0]).name} waits for {(late or waits[0]).state.waits_for}"
         return ("troubled" if late else "unknown"), f"{what} when its log ends"
     told = [s.group for s in seen] or [told_report("", evidence.story)]
-    classic = (g.timeline.rounds for g in told if g.protocol != "consumer")
+    # A join or leave of a group with epochs is complete with its epoch: no round of it is open.
+    classic = (g.timeline.rounds for g in told if g.protocol not in EPOCHS)
     if open_ := next(filter(None, (unsettled(rounds, not seen) for rounds in classic)), ""):
         return "unknown", open_
     if last := told_last(evidence):

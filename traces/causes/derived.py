@@ -23,9 +23,11 @@ from groupcheck.traces.causes.slow_joins import JOINS
 from groupcheck.traces.causes.two_applications import FINDERS as SHARED
 from groupcheck.traces.causes.unreachable import REACH
 from groupcheck.traces.clients.statement import MOST_MS, Statement, fact, ms_between
+from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.facts.facts import in_time
 from groupcheck.traces.facts.rules import Rule, shipped_rules
 from groupcheck.traces.facts.watch import Watch
+from groupcheck.traces.story.timeline import client_of
 
 # -- Pauses that a process tells of by itself, and what they cost its consumers.
 
@@ -136,6 +138,11 @@ def poll_returns(group: GroupEvidence) -> Iterator[Statement]:
             if said.kind != "poll_expired":
                 continue
             limit = said.fields.get("limit")
+            if said.library == BROKER:  # who left has another id afterwards, so its silence is none
+                if (back := _back_by_id(group, said)) is not None:
+                    after = ms_between(said, back)
+                    yield fact(back, "poll_returned", after=after, limit=limit)
+                continue
             later = next((s for s in some[at + 1 :] if _by_application(said, s)), None)
             again = next((s for s in some[at + 1 :] if _expired_again(said, s)), None)
             rest = _rest(times, said)
@@ -143,6 +150,22 @@ def poll_returns(group: GroupEvidence) -> Iterator[Statement]:
                 yield fact(later, "poll_returned", after=ms_between(said, later), limit=limit)
             elif again is None and rest >= GONE_MS and not _goes_on(group, said):
                 yield fact(said, "poll_never_returned", silent=rest, limit=limit)
+
+
+def _back_by_id(group: GroupEvidence, said: Statement) -> Statement | None:
+    """The coordinator's line in which the client of a member that left has its next id; None if
+    its name has several members at once, as the default name of many processes has.
+    """
+    client = client_of(said.member)
+    spans: dict[str, list[Statement]] = {}
+    for s in group.all():
+        if s.library == BROKER and s.member and client_of(s.member) == client != s.member:
+            spans.setdefault(s.member, []).append(s)
+    some = sorted(spans.values(), key=lambda lines: lines[0].line)
+    if any(a[-1].line >= b[0].line for a, b in pairwise(some)):
+        return None
+    later = next((lines[0] for lines in some if lines[0].line > said.line), None)
+    return None if later is None else evolve(later, client=client)
 
 
 def _goes_on(group: GroupEvidence, said: Statement) -> bool:

@@ -163,7 +163,8 @@ class GroupEvidence:
     @property
     def shared(self) -> Set[str]:
         """The names under which several members write whose lines cannot be told apart."""
-        return {m.name for m in self.story.members if m.shared}
+        some = [m for m in self.story.members if m.shared]
+        return {name for m in some for name in (m.name, m.client) if name}
 
     @property
     def times(self) -> list[int]:

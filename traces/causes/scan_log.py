@@ -28,6 +28,7 @@ def scan_log(
             brokers, last = brokers + 1, said.line
         if group is None or said.group in ("", group):
             evidence.add(said)
+    evidence.stories.not_understood[source.name] = log.strange_last
     clients = [name for name, _ in log.libraries.most_common() if name != BROKER]
     understood = log.understood - brokers
     if (not clients and not understood) or (log.brokers_own and not log.named):

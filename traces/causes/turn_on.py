@@ -14,6 +14,7 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.who import BROKER
 
 ANY = "any"
+_EPOCHS = {"consumer_group", "share_group"}
 _IS_ON = "nothing more in this log, such lines are on. They do not show {}"
 
 
@@ -51,6 +52,8 @@ def _missing(evidence: GroupEvidence, name: str) -> str:
     cannot tell.
     """
     broker = name == BROKER
+    if broker and not _EPOCHS.isdisjoint(evidence.tallies):  # their rebalances have no such end
+        return str(_tables()["whole"][BROKER])
     steps = _tables()["broker_step" if broker else "step"]
     kinds = [said.kind for said in evidence.all()]
     # Step -> where a line shows it last.

@@ -88,6 +88,8 @@ class ClientLog:
     # Lines that hold a statement, and lines of a known library about groups that hold none.
     understood: int = 0
     strange: int = 0
+    # The number of the last of these.
+    strange_last: int = 0
     # Lines of loggers that only brokers have; does any other line name a client or a group?
     brokers_own: int = 0
     named: bool = False
@@ -101,8 +103,9 @@ class ClientLog:
     _clock: Clock = Factory(Clock)
     # A sink's task -> the names of its consumer.
     _tasks: dict[str, Names] = Factory(dict)
-    # Who wrote the record to which the next lines may belong.
+    # Who wrote the record to which the next lines may belong, and in which process.
     _head: Names = NOBODY
+    _head_process: str = ""
     # The last lines, for the time of one that has none of its own.
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
     # The line before, if it is of a library and says nothing known: number, line, words, library.
@@ -146,7 +149,7 @@ class ClientLog:
             if record is None and look.opens:
                 record = PrettyRecord()
             if not look.goes_on:
-                self._head = NOBODY
+                self._head, self._head_process = NOBODY, ""
             said: tuple[Statement, ...] = tuple(self._whole(number, line)) if self._cut else ()
             if look.speaks and (not said or all(s.kind == UNREAD_ERROR for s in said)):
                 text = line if len(line) <= MOST_CHARS else f"{line[:MOST_CHARS]}..."
@@ -214,7 +217,8 @@ class ClientLog:
                 self._cut = number, line, text, about.library
             return
         self.understood += 1
-        time, process = time_in_json(line), process_of(line)
+        time, process = time_in_json(line), process_of(line) or self._head_process
+        self._head_process = process
         if time is None:
             time = self._time_of(text[: hits[0].begin], text)
         if len(hits) > 1 or not about.library:
@@ -340,6 +344,7 @@ class ClientLog:
 
     def _note_strange(self, number: int, text: str) -> None:
         self.strange += 1
+        self.strange_last = number
         shape = _shape_shown(shape_of(text))
         if shape in self.shapes or len(self.shapes) < MOST_SHAPES:
             self.shapes[shape] += 1

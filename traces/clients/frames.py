@@ -25,8 +25,18 @@ _PROCESS = re.compile(
     r"|(?P<stern>[a-z][\w.-]{0,80}-[a-z0-9]{8,10}-[a-z0-9]{5} [a-z][\w.-]{0,60}) "  # stern
     r"|(?:[A-Z][a-z]{2} {1,2}\d{1,2} [\d:]{8}|\d{4}-\d\d-\d\dT\S{8,30})"
     r" (?P<syslog>[\w.-]{1,80} [\w.@/-]{1,80}\[\d{1,9}\]): "  # syslog, journald
+    # A pod or a host in a column of an export: before the time, or behind it.
+    r"|(?P<first>[a-z][\w.]{0,60}-[\w.-]{1,100})[ \t]{1,40}(?=\d{4}-\d\d-\d\d[T ]\d\d:)"
+    r"|\"?\d{4}-\d\d-\d\d[T ][\d:.,Z+-]{8,20}(?:\"?[,;]\"?|[ \t|]{1,9})"
+    r"(?P<second>[a-z][\w.]{0,60}-[\w.-]{1,100})"
+    r"(?:\"?[,;]|[ \t|]{1,9}\[?(?:TRACE|DEBUG|INFO|WARN|ERROR)\b)"
     r")"
 )
+_NO_HOST = re.compile(
+    r"thread|exec|pool|main|nio|worker|consumer|producer|schedul|task|listener|kafka|\A(?:org|com|io|net)\."
+    r"|\A[^\d.]*\Z"
+)
+"""Columns of threads and loggers; and names without a digit or a dot, which are of services."""
 _LEVELS = {"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "SEVERE"}
 _KEYS = {
     "caller", "cause", "err", "error", "exception", "group", "groupid", "level", "logger",
@@ -39,8 +49,32 @@ _PID = re.compile(
 )
 
 
+# time="..." level=info msg="joined" generation=7 group=orders: logrus (keys sorted), slog's text
+_LOGFMT = re.compile(
+    r"(?:[\w.]{1,60}=(?:\"(?:[^\"\\]|\\.){0,5000}\"|[^\s\"]{0,500})(?:\s|\Z)){3,60}\Z"
+)
+_PAIR = re.compile(r"([\w.]{1,60})=(?:\"((?:[^\"\\]|\\.){0,5000})\"|([^\s\"]{0,500}))(?:\s|\Z)")
+
+
+def _as_json(line: str) -> str:
+    """A record of logfmt as the same record of JSON, so that one sentence fits both; a name that
+    says that there is none is left out.
+    """
+    at = line.find("time=")
+    if at < 0 or _LOGFMT.match(line, at) is None:
+        return line
+    pairs = [
+        f'"{key}":{value}' if value.isdigit() else f'"{key}":"{text or value}"'
+        for key, text, value in _PAIR.findall(line[at:])
+        if text != "<nil>"
+    ]
+    return line[:at] + "{" + ",".join(pairs) + "}"
+
+
 def plain(line: str) -> str:
     """The words of the line, with single blanks between them."""
+    if "msg=" in line and "level=" in line and " group=" in line:
+        line = _as_json(line)
     if '"memberAssignment": ' in line:  # a shipper wrote KafkaJS' record with blanks in it
         line = line.replace('": ', '":').replace(', "', ',"')
     if "\x1b" in line or "^[[" in line:
@@ -53,12 +87,15 @@ def plain(line: str) -> str:
 
 def process_of(line: str) -> str:
     """The service, pod or process that a prefix of docker compose, kubectl, stern or syslog names,
-    or else the number of the process that a layout prints; empty if there is none.
+    or a column of an export; or else the number of the process that a layout prints; empty if there
+    is none.
     """
     if line[:1] == "[" and not line.startswith("[pod/"):
         return ""  # most lines of brokers begin with a time in brackets
     found = _PROCESS.match(line)
-    name = next(filter(None, found.groups()), "") if found else ""
+    name = next(filter(None, found.groupdict().values()), "") if found else ""
+    if found and (column := found["first"] or found["second"]):
+        name = "" if _NO_HOST.search(column) else column
     if name and name.upper() not in _LEVELS and name.lower() not in _KEYS:
         return name
     number = _PID.search(line) if " ---" in line or 'pid"' in line else None

@@ -23,6 +23,8 @@ _LISTED = re.compile(  # t: [0, 1]   "t":[0,1]   ('t', [0, 1])   t:[0 1]   t[0 1
     rf"({_TOPIC})(?:\([\w-]{{0,30}}\))?['\"]?(?:\s?[:,]\s?|\s)?\s?[\[{{]"
     r"(\d{1,9}(?:[,\s]{1,3}\d{1,9}){0,10000})[\]}]"
 )
+_DATE = re.compile(r"(?<![\w.-])\d{4}-\d\d-\d\d(?=[ T]\d\d:|\Z)")
+"""A time that an export prints behind the message, and no partition."""
 _DASHED = re.compile(rf"(?<![\w.-])({_TOPIC})-(\d{{1,9}})(?![\w.-])")  # t-0, t-1
 
 
@@ -38,7 +40,7 @@ def partitions_of(text: str) -> list[str]:
             for topic, numbers in _LISTED.findall(text)
             for number in re.findall(r"\d+", numbers)
         ]
-    return found or [f"{topic}-{number}" for topic, number in _DASHED.findall(text)]
+    return found or [f"{topic}-{number}" for topic, number in _DASHED.findall(_DATE.sub(" ", text))]
 
 
 _EMPTY = re.compile(

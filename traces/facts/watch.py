@@ -393,9 +393,9 @@ class Watch:
         longest = held[0].fields.get("lasted") if held else None
         if longest is None or lasted > longest:
             lines = (run.first, end) if end.line != run.first.line else (run.first,)
-            told = self._fact(
-                rule, run.first, run, lines, lasted=lasted, open="yes" if still_open else None
-            )
+            others = "yes" if end.line > run.first.line + 1 else None
+            open = "yes" if still_open else None
+            told = self._fact(rule, run.first, run, lines, lasted=lasted, open=open, others=others)
             self._held[rule.kind, key] = [told]
 
     def _fact(

@@ -56,6 +56,8 @@ class Empty:
     how: str
     # They left by themselves, and not because they did not poll in time.
     by_choice: bool
+    # The generation without members; None if no line names it.
+    generation: int | None = None
 
 
 @frozen

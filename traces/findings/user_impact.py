@@ -88,6 +88,8 @@ def _empty(t: Timeline) -> Iterator[Empty]:
         if r.outcome != "emptied":
             continue
         after = t.rounds[k + 1] if k + 1 < len(t.rounds) else None
+        if _lived_on(r, after.from_generation if after is not None else t.died_in):
+            continue
         until = after.started or after.joined_at if after else t.last
         went = tuple(dict.fromkeys([*r.expired, *r.not_rejoined, *r.left])) or r.causers
         ways = Counter(t.members[id].gone for id in went if id in t.members)
@@ -97,7 +99,15 @@ def _empty(t: Timeline) -> Iterator[Empty]:
         )
         chosen = set(ways) == {"left"} if ways else by_leaving(r)
         chosen = chosen and polled
-        yield Empty(window(r.joined_at, until, open=after is None), went, how, chosen)
+        yield Empty(
+            window(r.joined_at, until, open=after is None), went, how, chosen, r.to_generation
+        )
+
+
+def _lived_on(emptied: Round, later: int | None) -> bool:
+    """Had the group members again, by a later generation, though no line shows when?"""
+    known = emptied.to_generation is not None and later is not None
+    return known and (later or 0) > (emptied.to_generation or 0)
 
 
 def by_leaving(r: Round) -> bool:

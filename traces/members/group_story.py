@@ -65,6 +65,8 @@ class Stories:
     # (log, process) -> the clients that its lines name.
     _clients: dict[tuple[str, str], set[str]] = Factory(dict)
     _count: int = 0
+    # Log -> the last of its lines about groups that is not understood.
+    not_understood: dict[str, int] = Factory(dict)
 
     def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
@@ -102,6 +104,7 @@ class Stories:
         out: dict[str, list[MemberStory]] = {}
         for some in self._each.values():
             for story in some:
+                story.unread = self.not_understood.get(story.log, 0)
                 out.setdefault(story.group, []).append(story)
         return out
 

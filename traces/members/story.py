@@ -132,8 +132,8 @@ class MemberStory:
     _fresh: bool = False  # its log shows how it started
     _new: bool = False  # its log shows that it had no id yet, or that it had lost it
     _generation: int | None = None
-    # The line that only mentions it.
-    _mentioned: int = -1
+    _mentioned: int = -1  # the line that only mentions it
+    unread: int = 0  # the last line of its log about groups that is not understood
 
     @property
     def name(self) -> str:
@@ -467,7 +467,13 @@ class MemberStory:
         """Where it stands when its log ends."""
         open = self.open
         answered = open is not None and open.answered and open.joined is None
-        return None if self.gone or answered else self.step.standing(self.name, self.settings)
+        if self.gone or answered or self.shared:
+            return None
+        found = self.step.standing(self.name, self.settings)
+        if found is None or found.state.told_in in ("join_state", "state"):
+            return found
+        # A line behind it that is not understood may end the wait.
+        return None if found.since.line < self.unread else found
 
     @property
     def ids(self) -> list[str]:

@@ -116,8 +116,9 @@ class Timeline:
     # Time in join phases, and time in which there was no group: it had been removed.
     preparing_ms: int = 0
     absent_ms: int = 0
-    # The size of the largest generation.
+    # The size of the largest generation, and the one in which the group was removed last.
     largest: int = 0
+    died_in: int | None = None
     # The lowest and the highest generation that a line names.
     lowest: int | None = None
     highest: int | None = None
@@ -434,7 +435,7 @@ class Timeline:
         if running is not None:
             running.last = event
         self.interrupted(event)
-        self._died = moment(event)
+        self._died, self.died_in = moment(event), event.generation
 
     def _other(self, event: OtherProtocol) -> None:
         if event.member is not None:
