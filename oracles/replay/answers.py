@@ -104,7 +104,7 @@ def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge
     return sorted(_with_nameless(out), key=_rank)
 
 
-def _as_members_tell(seen: Seen, story: GroupStory) -> Seen:
+def _as_members_tell(seen: GroupInLog, story: GroupStory) -> GroupInLog:
     """Without the times in which the group had no members, as far as its coordinator's log goes,
     where the log of a client has a later generation.
     """
