@@ -91,10 +91,8 @@ EVERY = (
     Family("two partitions", {"members": 2, "partitions": 2}, TIMERS, FIRST // 3),
     Family("two topics", {**_SMALL, "topics": 2}, TIMERS, FIRST // 3),
     Family("three members", {"members": 3, "partitions": 1}, (), FIRST // 3),
-    Family("static member", {**_SMALL, "static_members": 1}, TIMERS, FIRST // 2),
-    Family(
-        "static members", {"members": 2, "partitions": 2, "static_members": 2}, TIMERS, FIRST // 2
-    ),
+    Family("static member", {**_SMALL, "static_members": 1}, TIMERS, FIRST),
+    Family("static members", {"members": 2, "partitions": 2, "static_members": 2}, TIMERS, FIRST),
     Family("full group", {**_SMALL, "static_members": 2, "max_size": 1}, TIMERS, FIRST // 2),
 )
 
