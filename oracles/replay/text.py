@@ -50,11 +50,14 @@ from groupcheck.traces.findings.report import (
     Requests,
 )
 from groupcheck.traces.formats import (
+    BROKER_JAVA,
+    BROKER_SCALA,
     CLIENTS,
     GROUP_TABLES,
     OFFSETS_DUMP,
     PACKET_CAPTURE,
     REQUEST_LOG,
+    UNKNOWN_FORMAT,
 )
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.group_story import GroupStory
@@ -275,7 +278,8 @@ _WRITERS = {
 
 
 def _writer(r: FileReport) -> str:
-    return _WRITERS.get(r.format, "a coordinator")
+    brokers = (BROKER_SCALA, BROKER_JAVA, UNKNOWN_FORMAT)
+    return _WRITERS.get(r.format, "a coordinator" if r.format in brokers else "clients")
 
 
 def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:

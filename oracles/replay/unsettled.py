@@ -45,6 +45,9 @@ def unsettled(rounds: Sequence[Round], by_members: bool = False) -> str:
         return "the group is removed when its log ends: nobody is in it"
     if last.outcome == "open" and last.started is not None:
         return "its last rebalance is not over when its log ends"
+    shown = any(r.outcome == "assigned" for r in rounds)  # else such lines may be filtered out
+    if last.outcome == "stabilized" and shown and not by_members:
+        return "its log ends before the members of its last generation are given their shares"
     return ""
 
 

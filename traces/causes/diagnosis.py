@@ -113,7 +113,8 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     of_group = any(speaker(s) != ADMIN for f in causes for s in f.evidence)
     fine_causes = of_group and not _left_open(evidence, settled)
     healthy = [] if _without_coordinator(evidence) else healthy
-    health = _health(causes, candidates, bool(questions), bool(healthy) or fine_causes)
+    lasting = [f for f in candidates if not _of_start(f, evidence)]
+    health = _health(causes, lasting, bool(questions), bool(healthy) or fine_causes)
     return Diagnosis(
         evidence.group,
         health,
@@ -260,6 +261,23 @@ def _without_coordinator(evidence: GroupEvidence) -> bool:
     lost = [s for s in evidence.all("coordinator_lost") if "dead" in s.text]
     back = evidence.all("coordinator_found", "closed", "left", *AT_WORK) if lost else []
     return _stays(lost, back)
+
+
+FEW_WARNINGS = 2
+
+
+def _told_often(evidence: GroupEvidence) -> bool:
+    tally = evidence.tallies.get("topic_unknown")
+    return tally is not None and tally.count > FEW_WARNINGS
+
+
+def _of_start(found: FoundCause, evidence: GroupEvidence) -> bool:
+    """Does it rest on a warning or two about a topic that is just made, before its member joins?"""
+    some = [s for s in found.evidence if s.kind in trouble()]
+    if not 0 < len(some) <= FEW_WARNINGS or _told_often(evidence):
+        return False
+    joins = [s for s in evidence.all("joining", "joined") if is_after(some[-1], s)]
+    return bool(joins) and all(s.kind == "topic_unknown" and "step" not in s.fields for s in some)
 
 
 def _troubling(found: FoundCause) -> bool:

@@ -245,6 +245,7 @@ _OPTIONAL = re.compile(r"(?:Optional\[|Some\()(.{1,300})[\])]\Z")
 _NO_GROUP = re.compile(r"Container(?:\$\w+)?\Z|\[\d{1,9}\]?\Z")
 """A class of Spring, or a partition as topic[number]."""
 _QUOTES = "'\"`"
+_BEHIND = re.compile(r"(?<=.)\"\s?[,}]")
 
 
 def _name(text: str | None) -> str:
@@ -257,6 +258,8 @@ def shown_name(text: str) -> str:
         return wrapped[1]
     if len(text) > 2 and text[0] in _QUOTES and text[-1] == text[0]:
         text = text[1:-1]
+    if (end := _BEHIND.search(text)) is not None:  # the sentence was a field of a record of JSON
+        text = text[: end.start()]
     return "" if text in _NONE or is_mask(text) or not any(map(str.isalnum, text)) else text
 
 

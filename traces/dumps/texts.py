@@ -44,6 +44,12 @@ _MEMBER = re.compile(
     r"(?: groupInstanceId=(?:Some\((?P<instance>[^()]*)\)|None),)?"
     r"[^()]*? sessionTimeoutMs=(?P<session>\d{1,10}), rebalanceTimeoutMs=(?P<rebalance>\d{1,10})"
 )
+_COMMENT = re.compile(r"\A\s*(?:#|//|>)\s*(?=\[)")
+"""What people put before a line of a formatter that they quote."""
+_OF_MEMBER = re.compile(
+    r".:(?:\S{0,250}-)?(?:[\w-]{22}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
+)
+"""The key group:member of consumer and share groups: the id is a UUID of Kafka or of Java."""
 DELETED = ("<DELETE>", "<NULL>", "NULL", "null", "")
 """The text in place of the value of a tombstone."""
 
@@ -146,7 +152,7 @@ def formatter_record(place: Fields, line: str) -> Record | None:
     `g::GroupMetadata(groupId=g, generation=1, ...)`; None if it is none. Raises
     `RecordNotUnderstood` if its offset or its group is damaged.
     """
-    text = line.strip()
+    text = _COMMENT.sub("", line).strip()
     found = _COMMITTED.match(text)
     if found is not None:
         told = _OFFSET.match(found["value"])
@@ -161,6 +167,8 @@ def formatter_record(place: Fields, line: str) -> Record | None:
             offset=int(told["offset"]) if told else None,
         )
     group, _, value = text.rpartition("::")
+    if group and value in ("NULL", "null") and _OF_MEMBER.search(group):
+        return None  # a member that left, or its part of the assignment: the group lives on
     if group and value in ("NULL", "null"):
         return Tombstone(**place, group=group)
     found = _GROUP.match(text)

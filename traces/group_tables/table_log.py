@@ -19,7 +19,7 @@ from groupcheck.traces.group_tables.watched import IN_ROUND, NAMED, Offsets, Spe
 from groupcheck.traces.reading import Notes, Source
 
 MOST_GROUPS, MOST_KINDS = 2_000, 100
-NOT_JUDGED = "output of kafka-consumer-groups.sh shows moments"
+NOT_JUDGED = "the output of a tool shows moments"
 
 
 @define
