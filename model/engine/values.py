@@ -118,6 +118,7 @@ class _Classes(dict[type, _Changes]):
         return self.setdefault(cls, _Changes(cls, self.remembers))
 
 
+_REMEMBERING = "<groupcheck remembered>"
 _classes = _Classes()
 _functions: list[_Memory] = []
 
@@ -182,8 +183,14 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
         " return known_[0]",
     ]
     there: dict[str, Any] = {}
-    exec("\n".join(lines), {"memory_": memory, "id_": id, "map_": map, **defaults}, there)
+    code = compile("\n".join(lines), _REMEMBERING, "exec")
+    exec(code, {"memory_": memory, "id_": id, "map_": map, **defaults}, there)
     return wraps(function)(there["remembering"])
+
+
+def is_remembered(function: Any) -> bool:
+    """Was it made by `remembered`? Then `__wrapped__` is the function in its source."""
+    return getattr(getattr(function, "__code__", None), "co_filename", "") == _REMEMBERING
 
 
 def _is_its_fields(cls: type) -> bool:
