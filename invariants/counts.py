@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.model.engine import step_invariant
+from groupcheck.model.engine import remembered, step_invariant
 from groupcheck.model.protocol.classic import walks
 from groupcheck.model.protocol.classic.assignment import Assign
 from groupcheck.model.protocol.classic.dead_values import Forget
@@ -18,16 +18,19 @@ from groupcheck.model.protocol.classic.rounds import Complete, Restart
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 
 
+@remembered
 def _members(seats: Seats) -> tuple[int, int]:
     """How many ids of one process are members, and how many are pending."""
     members = sum([seat.member for _, seat in seats.ids])
     return members, len(seats.ids) - members
 
 
+@remembered
 def _joins(seats: Seats) -> int:
     return sum([seat.join for _, seat in seats.ids])
 
 
+@remembered
 def _due(seats: Seats) -> int:
     """The ids of one process that have not sent SyncGroup, in Kafka's book: an id that a static
     member has replaced still stands there.

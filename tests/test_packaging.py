@@ -101,6 +101,11 @@ def test_each_python_that_is_named_is_tried_by_make_pythons():
     tried = project["tool"]["tox"]["env_list"]
     assert [c.rpartition(" ")[2] for c in named] == tried[: len(named)]
     assert project["project"]["requires-python"] == f">={tried[0]}"
+    [[*_, posargs]] = [
+        c for c in project["tool"]["tox"]["env_run_base"]["commands"] if "pytest" in c
+    ]
+    for file in posargs["default"]:
+        assert Path(file.format(tox_root=ROOT)).is_file()
 
 
 def test_the_wheel_is_for_every_platform_and_carries_the_license(wheel: zipfile.ZipFile):

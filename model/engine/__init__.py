@@ -36,7 +36,7 @@ from groupcheck.model.engine.refinement import Refinement, refines
 from groupcheck.model.engine.rule import Rule, rule, urgent
 from groupcheck.model.engine.slot import AnyOf, Slot, any_of, array, single
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.values import evolve
+from groupcheck.model.engine.values import evolve, remembered
 from groupcheck.model.engine.verdict import (
     Firing,
     Limits,
@@ -85,6 +85,7 @@ __all__ = [
     "invariant",
     "leads_to",
     "refines",
+    "remembered",
     "rule",
     "settles",
     "single",

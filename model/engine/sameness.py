@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from operator import attrgetter, is_
+from operator import attrgetter, eq, is_
 from typing import Any
 
 import attrs
@@ -62,21 +62,34 @@ def is_clearly_same(a: Any, b: Any) -> bool:
     if a is b:
         return True
     cls: Any = a.__class__
-    if cls is not b.__class__:
-        return False
-    if cls in SURE:
-        return bool(a == b)
-    if cls is float:
-        return bool(a == b != 0)
-    if cls is frozenset:
-        kinds = {*map(type, a)}
-        return a == b and kinds <= SURE and kinds == {*map(type, b)} and not kinds >= _ALIKE
-    if cls is not tuple:
-        fields = _fields(cls, False)
-        if fields is None:
-            return False
-        a, b = fields(a), fields(b)
+    return cls is b.__class__ and _looks[cls](a, b)
+
+
+def _same_parts(a: Any, b: Any) -> bool:
     return len(a) == len(b) and (all(map(is_, a, b)) or all(map(is_clearly_same, a, b)))
+
+
+def _same_sets(a: Any, b: Any) -> bool:
+    kinds = {*map(type, a)}
+    return a == b and kinds <= SURE and kinds == {*map(type, b)} and not kinds >= _ALIKE
+
+
+def _same_float(a: float, b: float) -> bool:
+    return a == b != 0
+
+
+class _Looks(dict[Any, Callable[[Any, Any], bool]]):
+    """For each type a quick look at whether two of its values are the same."""
+
+    def __missing__(self, cls: Any) -> Callable[[Any, Any], bool]:
+        names = _names(cls, False)
+        parts = (f"(a.{name} is b.{name} or same(a.{name}, b.{name}))" for name in names)
+        source = f"lambda a, b: {' and '.join(parts) or False}"
+        return self.setdefault(cls, eval(source, {"same": is_clearly_same}))
+
+
+_looks = _Looks({float: _same_float, frozenset: _same_sets, tuple: _same_parts})
+_looks.update(dict.fromkeys(SURE, eq))
 
 
 def _paired(a: Any, b: Any) -> Pair | None:

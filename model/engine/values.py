@@ -1,25 +1,29 @@
-"""Frozen values with some fields changed.
+"""Frozen values with some fields changed, and other results of rules that come again.
 
 `evolve` remembers what it made of a value, because most results are made again. It does so only for
-frozen attrs classes that are no more than their fields, in bounded memory, and pauses where fewer
-than half of the results come again. Equal values count as one (1 and True), as they do in slots.
+frozen attrs classes that are no more than their fields. Equal values count as one (1 and True), as
+they do in slots. `remembered` does the same for a function that rules call.
+
+Both do so in bounded memory, and pause where fewer than half of the results come again.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from math import inf
-from operator import is_
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import attrs
-from attrs import define
+from attrs import define, field
 
 from groupcheck.model.engine.pools import is_frozen, is_value
 from groupcheck.model.engine.sameness import difference, is_clearly_same
 
 T = TypeVar("T")
+P = ParamSpec("P")
 MOST = 1 << 14  # results of one kind that are remembered at a time
 LOOK = 1 << 10  # results that are made between two looks at whether it pays to remember them
 PAUSE = 1 << 16  # calls without memory where it does not
@@ -29,45 +33,36 @@ _first: dict[Any, Any] = {}
 
 
 @define
-class _Replacer:
-    """Changes some fields of values of one class. Several threads may use it: what is lost between
+class _Memory:
+    """The results of one kind that are remembered. Several threads may use it: what is lost between
     them is at most a result that could have been remembered.
     """
 
+    # Makes a result.
     make: Callable[..., Any]
-    # By the id of a value, and its changes: the value, which stays alive here so that no other one
-    # takes its id, what was made of it, and these changes. None: nothing is remembered now.
-    made: dict[tuple[Any, ...], tuple[Any, Any, tuple[Any, ...]]] | None
+    # By the ids of what a result was made of: these values, which stay alive here so that no others
+    # take their ids, and the result. `evolve` knows the new fields by themselves. None: nothing is
+    # remembered now.
+    made: dict[tuple[Any, ...], tuple[Any, ...]] | None = field(factory=dict)
     # Results until it is looked at whether it pays to remember them, or calls until that is tried
     # again. Infinite: never.
-    left: float
+    left: float = field(factory=lambda: LOOK)
     # Results that were not made again since it was looked at last.
     spared: int = 0
 
-    def without_memory(self, value: Any, changes: dict[str, Any]) -> Any:
+    def without(self, *given: Any, **changes: Any) -> Any:
+        """A result, made while nothing is remembered."""
         self.left -= 1
         if self.left <= 0:
             self.made, self.left = {}, LOOK
-        return self.make(value, **changes)
+        return self.make(*given, **changes)
 
-    def remember(
-        self, made: dict[Any, Any], asked: tuple[Any, ...], value: Any, changes: dict[str, Any]
-    ) -> Any:
-        """The new value, or the same one that was made before. `made`: `self.made`, as it was when
-        the call began.
-        """
-        new = self.make(value, **changes)
-        try:
-            first = _first.setdefault(new, new)
-            if first is not new and difference(first, new):
-                return new
-        except Exception:  # a field that cannot be hashed or compared
-            return new
-        made[asked] = value, first, (*changes.values(),)
+    def keep(self, made: dict[Any, Any], asked: tuple[Any, ...], known: tuple[Any, ...]) -> None:
+        """`made`: `self.made`, as it was when the call began."""
+        made[asked] = known
         self.left -= 1
         if self.left <= 0:
             self._look()
-        return first
 
     def _look(self) -> None:
         """Does it pay to remember results? It costs about as much as it saves."""
@@ -78,20 +73,70 @@ class _Replacer:
         if len(_first) >= 4 * MOST:
             _first.clear()
 
+    def remember(self, made: dict[Any, Any], value: Any, changes: dict[str, Any]) -> Any:
+        """A value with these fields changed, or the same one that was made before."""
+        new = self.make(value, **changes)
+        try:
+            first = _first.setdefault(new, new)
+            if first is not new and difference(first, new):
+                return new
+        except Exception:  # a field that cannot be hashed or compared
+            return new
+        fields = changes.values()
+        self.keep(made, (id(value), *fields), (first, value, *fields))
+        return first
 
-# By class and names of changes.
-_replacers: dict[tuple[Any, ...], _Replacer] = {}
+    def result(self, made: dict[Any, Any], given: tuple[Any, ...]) -> Any:
+        """The result of a function."""
+        new = self.make(*given)
+        self.keep(made, (*map(id, given),), (new, given))
+        return new
+
+
+class _Changes(dict[tuple[str, ...], Callable[..., Any]]):
+    """The functions that change fields of values of one class, by the names of the fields."""
+
+    def __init__(self, cls: type, remembers: bool) -> None:
+        self.cls, self.remembers = cls, remembers and _is_its_fields(cls)
+        self.memories: dict[tuple[str, ...], _Memory] = {}
+
+    def __missing__(self, names: tuple[str, ...]) -> Callable[..., Any]:
+        make = _replacer(self.cls, names)
+        if self.remembers:
+            memory = self.memories.setdefault(names, _Memory(make))
+            make = _remembering(memory, names)
+        return self.setdefault(names, make)
+
+
+class _Classes(dict[type, _Changes]):
+    """The classes of values that were changed."""
+
+    def __init__(self, remembers: bool = True) -> None:
+        self.remembers = remembers
+
+    def __missing__(self, cls: type) -> _Changes:
+        return self.setdefault(cls, _Changes(cls, self.remembers))
+
+
+_REMEMBERING = "<groupcheck remembered>"
+_classes = _Classes()
+_functions: list[_Memory] = []
 
 
 @contextmanager
 def unremembered() -> Iterator[None]:
-    """Within it `evolve` remembers nothing: for a run whose values seldom come again."""
-    global _replacers
-    kept, _replacers = _replacers, _Forgetful()
+    """Within it nothing is remembered: for a run whose values seldom come again."""
+    global _classes
+    kept, _classes = _classes, _Classes(remembers=False)
+    paused = [(memory, memory.left) for memory in _functions if memory.left < inf]
+    for memory, _ in paused:
+        memory.made, memory.left = None, inf
     try:
         yield
     finally:
-        _replacers = kept
+        _classes = kept
+        for memory, left in paused:
+            memory.left = min(left, LOOK)
 
 
 def evolve(value: T, /, **changes: Any) -> T:
@@ -104,39 +149,48 @@ def evolve(value: T, /, **changes: Any) -> T:
     Where most results were made before, they are not made again, so that numbering them takes no
     hash.
     """
-    key = (type(value), *changes)
-    replacer = _replacers.get(key) or _replacers.setdefault(key, _new(type(value), list(changes)))
-    made = replacer.made
-    if made is None:
-        return replacer.without_memory(value, changes)  # type: ignore[no-any-return]
-    asked = (id(value), *changes.values())
-    try:
-        known = made.get(asked)
-        is_same = known is None or (
-            all(map(is_, known[2], changes.values()))
-            or all(map(is_clearly_same, known[2], changes.values()))
-        )
-    except Exception:  # a field that cannot be hashed or compared
-        return replacer.make(value, **changes)  # type: ignore[no-any-return]
-    if known is None:
-        return replacer.remember(made, asked, value, changes)  # type: ignore[no-any-return]
-    if not is_same:  # or not clearly
-        return replacer.make(value, **changes)  # type: ignore[no-any-return]
-    replacer.spared += 1
-    return known[1]  # type: ignore[no-any-return]
+    return _classes[type(value)][tuple(changes)](value, **changes)  # type: ignore[no-any-return]
 
 
-class _Forgetful(dict[tuple[Any, ...], _Replacer]):
-    """Replacers that remember nothing."""
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """A function of values that are never changed, which gives one of them and does nothing else:
+    where most of its calls come again, with the very same objects, it is not called again. Where
+    rules call such a function for the value of a field, what they make of that comes again, too,
+    and is found without a look inside.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    memory = _Memory(function)
+    _functions.append(memory)
+    defaults = {f"default_{p.name}": p.default for p in parameters if p.default is not p.empty}
+    taken, given, ids = [], [], []
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL:
+            taken.append(f"*{p.name}")
+            given.append(f"*{p.name}")
+            ids.append(f"*map_(id_, {p.name})")
+        else:
+            assert p.kind is p.POSITIONAL_OR_KEYWORD, f"{function} takes {p.name} by name alone"
+            taken.append(p.name + f"=default_{p.name}" * (p.default is not p.empty))
+            given.append(p.name)
+            ids.append(f"id_({p.name})")
+    lines = [
+        f"def remembering({', '.join(taken)}):",
+        " made_ = memory_.made",
+        f" if made_ is None: return memory_.without({', '.join(given)})",
+        f" known_ = made_.get(({', '.join(ids)},))",
+        f" if known_ is None: return memory_.result(made_, ({', '.join(given)},))",
+        " memory_.spared += 1",
+        " return known_[0]",
+    ]
+    there: dict[str, Any] = {}
+    code = compile("\n".join(lines), _REMEMBERING, "exec")
+    exec(code, {"memory_": memory, "id_": id, "map_": map, **defaults}, there)
+    return wraps(function)(there["remembering"])
 
-    def setdefault(self, key: Any, default: Any = None) -> Any:
-        default.made, default.left = None, inf
-        return super().setdefault(key, default)
 
-
-def _new(cls: type, changes: list[str]) -> _Replacer:
-    make = _replacer(cls, changes)
-    return _Replacer(make, {}, LOOK) if _is_its_fields(cls) else _Replacer(make, None, inf)
+def is_remembered(function: Any) -> bool:
+    """Was it made by `remembered`? Then `__wrapped__` is the function in its source."""
+    return getattr(getattr(function, "__code__", None), "co_filename", "") == _REMEMBERING
 
 
 def _is_its_fields(cls: type) -> bool:
@@ -152,7 +206,41 @@ def _is_its_fields(cls: type) -> bool:
     )
 
 
-def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
+def _own(names: tuple[str, ...]) -> str:
+    """The beginning of names that no change of these fields hides: longer than each of them."""
+    return "_" * max(map(len, names), default=0)
+
+
+def _remembering(memory: _Memory, names: tuple[str, ...]) -> Callable[..., Any]:
+    """The function that changes these fields, where results are remembered."""
+    own = _own(names)
+    inner = {"memory": memory, "same": is_clearly_same, "id": id, "dict": dict}
+    inner["Exception"] = Exception
+    given = ", ".join(f"{name}={name}" for name in names)
+    old = [f"{own}{k}" for k in range(len(names))]
+    same = " and ".join(f"({k} is {name} or {own}same({k}, {name}))" for k, name in zip(old, names))
+    lines = [
+        f"def changed({', '.join((f'{own}o', '/', *names))}):",
+        f" {own}made = {own}memory.made",
+        f" if {own}made is None: return {own}memory.without({own}o, {given})",
+        " try:",
+        f"  {own}known = {own}made.get(({own}id({own}o), {', '.join(names)}))",
+        f"  if {own}known is not None:",
+        f"   {', '.join((f'{own}first', f'{own}value', *old))} = {own}known",
+        f"   if {same or True}:",
+        f"    {own}memory.spared += 1",
+        f"    return {own}first",
+        # A field that cannot be hashed or compared, or is not clearly the same.
+        f"   return {own}memory.make({own}o, {given})",
+        f" except {own}Exception: return {own}memory.make({own}o, {given})",
+        f" return {own}memory.remember({own}made, {own}o, {own}dict({given}))",
+    ]
+    there: dict[str, Any] = {}
+    exec("\n".join(lines), {f"{own}{name}": value for name, value in inner.items()}, there)
+    return there["changed"]  # type: ignore[no-any-return]
+
+
+def _replacer(cls: type, changes: tuple[str, ...]) -> Callable[..., Any]:
     taken = [f for f in attrs.fields(cls) if f.init]
     named = {f.alias: f for f in taken} | {f.name: f for f in taken}
     unknown = [name for name in changes if name not in named]
@@ -164,8 +252,7 @@ def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
     new = {named[name].alias: name for name in changes}
     if len(new) < len(changes):
         raise TypeError(f"a field of {cls.__name__} is given twice: {', '.join(changes)}")
-    # Longer than the name of any change, so that no change hides it.
-    own = "_" * max(map(len, changes), default=0)
+    own = _own(changes)
     given = ", ".join(f"{f.alias}={new.get(f.alias) or f'{own}o.{f.name}'}" for f in taken)
     source = f"lambda {', '.join((f'{own}o', '/', *changes))}: {own}c({given})"
     return eval(source, {f"{own}c": cls})  # type: ignore[no-any-return]

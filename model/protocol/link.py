@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import evolve
+from groupcheck.model.engine import evolve, remembered
 from groupcheck.model.protocol.messages import Answer, JoinGroup, Request, SyncGroup
 
 R = TypeVar("R", bound=Request)
@@ -48,6 +48,7 @@ class Link:
         return self.parked is None and not self.queue
 
 
+@remembered
 def send(link: Link, request: Request) -> Link:
     """The request reaches the coordinator in this step, or queues behind those that wait."""
     if link.idle:
@@ -73,6 +74,7 @@ def reply(link: Link, answer: Answer) -> Link:
     return evolve(link, request=None, live=True)
 
 
+@remembered
 def park(link: Link, request: JoinGroup | SyncGroup) -> Link:
     """Parks the request that is being handled. One from a dead connection takes the place of the
     same member's parked request of the same kind, which is then never answered.
@@ -100,6 +102,7 @@ def waits(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> bool:
     )
 
 
+@remembered
 def deliver(
     link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int, code: int, *fields: Any
 ) -> Link:
@@ -111,6 +114,7 @@ def deliver(
     return evolve(link, parked=None, answer=Answer(link.parked, code, *fields))
 
 
+@remembered
 def orphan(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> Link:
     """The coordinator forgets a parked request without answering it."""
     return evolve(link, orphaned=True) if waits(link, kind, id) else link

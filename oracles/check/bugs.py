@@ -13,16 +13,17 @@ from attrs import frozen
 from rich.console import Group
 from rich.text import Text
 
-from groupcheck.model.engine import Limits
+from groupcheck.model.engine import Limits, Verdict
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.mutations.tickets import versions_of
 from groupcheck.oracles.check.bugs_types import Bug, ProgressPromise, RealReleases
 from groupcheck.oracles.check.run import CheckResult, run
 from groupcheck.oracles.check.score import Score
 from groupcheck.oracles.explain.explanation import Explanation
-from groupcheck.oracles.explain.subject import every_mutation, mutation_named, subject
+from groupcheck.oracles.explain.subject import Subject, every_mutation, mutation_named, subject
 from groupcheck.oracles.museum.exhibits import BY_ID
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.processes.parallel import results
 from groupcheck.oracles.processes.supervisor import INTERRUPTED, until_interrupted
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.json_schemas import ABSENT, printed
@@ -107,25 +108,32 @@ def chosen(ids: Sequence[str] = ()) -> tuple[Mutation, ...]:
 
 
 def find_all(
-    ids: Sequence[str] = (), progress: Callable[[int, int, str], None] | None = None
+    ids: Sequence[str] = (),
+    progress: Callable[[int, int, str], None] | None = None,
+    workers: int = 1,
 ) -> list[BugResult]:
-    """Checks these mutations, or all of them, each within its own scope; Ctrl-C ends it, and those
-    that were checked by then are given. `progress` hears how many are done, how many there are, and
-    which is next. Raises `UserError` for an unknown id.
+    """Checks these mutations, or all of them, each within its own scope, in up to `workers`
+    processes; Ctrl-C ends it, and those that were checked by then are given. `progress` hears how
+    many are done, how many there are, and which is the first that is not. Raises `UserError` for an
+    unknown id.
     """
-    found: list[BugResult] = []
     every = chosen(ids)
+    found: dict[int, BugResult] = {}
     stopped: list[str] = []
+
+    def report() -> None:
+        following = next((m.id for k, m in enumerate(every) if k not in found), "")
+        if progress and following:
+            progress(len(found), len(every), following)
+
     with until_interrupted(stopped.append):
-        for m in every:
-            if progress:
-                progress(len(found), len(every), m.id)
-            one = _find(m)
-            searches = (one.result, *([one.later] if one.later else []))
-            if any(r.verdict.reason.startswith(INTERRUPTED) for r in searches):
+        report()
+        for index, verdicts in results(_verdicts, [m.id for m in every], workers):
+            if any(v.reason.startswith(INTERRUPTED) for v in verdicts):
                 break
-            found.append(one)
-    return found
+            found[index] = _found(every[index], verdicts)
+            report()
+    return [one for _, one in sorted(found.items())]
 
 
 def progress_line(done: int, whole: int, name: str, seconds: float) -> str:
@@ -134,12 +142,25 @@ def progress_line(done: int, whole: int, name: str, seconds: float) -> str:
     return f"{done} of {whole} bugs  {seconds:.0f} s{left}  {printable(name)}"
 
 
-def _find(m: Mutation) -> BugResult:
-    now = run(subject(m.family.base, mutation=m.id), Limits(), engine=ENGINE)
-    if not m.progress or now.verdict.reason.startswith(INTERRUPTED):
-        return BugResult(m, now)
-    later = subject(m.family.base, mutation=m.id, progress=True)
-    return BugResult(m, now, run(later, Limits(), engine=ENGINE))
+def _subjects(m: Mutation) -> list[Subject]:
+    """The searches for a bug: for the broken invariant, and for a broken promise about progress."""
+    ways = (False, True) if m.progress else (False,)
+    return [subject(m.family.base, mutation=m.id, progress=progress) for progress in ways]
+
+
+def _verdicts(name: str) -> list[Verdict]:
+    """The verdicts of these searches: rules do not travel between processes."""
+    verdicts: list[Verdict] = []
+    for about in _subjects(mutation_named(name)):
+        verdicts.append(run(about, Limits(), engine=ENGINE).verdict)
+        if verdicts[-1].reason.startswith(INTERRUPTED):
+            break
+    return verdicts
+
+
+def _found(m: Mutation, verdicts: Sequence[Verdict]) -> BugResult:
+    pairs = zip(_subjects(m), verdicts, strict=True)
+    return BugResult(m, *(CheckResult(about, verdict, ENGINE) for about, verdict in pairs))
 
 
 def documents(found: Sequence[BugResult], told: Score | None) -> list[dict[str, Any]]:

@@ -15,8 +15,9 @@ from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.staged import explore
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.variants import load
-from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.explain.subject import mutation_named, subject
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.processes.parallel import results
 
 NOBODY = "no bug of this list breaks it"
 
@@ -73,15 +74,23 @@ class Score:
 MOST_STATES = 300_000
 
 
-def score(bugs: Sequence[Mutation]) -> Score:
-    """Which promises each bug breaks, in the bug's own scopes. A few searches for each bug."""
+def score(bugs: Sequence[Mutation], workers: int = 1) -> Score:
+    """Which promises each bug breaks, in the bug's own scopes. A few searches for each bug, in up
+    to `workers` processes.
+    """
     families = [family for bug in bugs for family in load(bug.family.base).every_family]
     promises = for_families(dict.fromkeys(families))
+    broken = dict(results(_broken, [bug.id for bug in bugs], workers))
     return Score(
-        tuple(BrokenPromises(bug, broken_by(bug), broken_in_the_end(bug)) for bug in bugs),
+        tuple(BrokenPromises(bug, *broken[k]) for k, bug in enumerate(bugs)),
         tuple(p.name for p in promises.invariants),
         tuple(p.name for p in promises.progress),
     )
+
+
+def _broken(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    bug = mutation_named(name)
+    return broken_by(bug), broken_in_the_end(bug)
 
 
 def broken_by(bug: Mutation) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ from groupcheck.oracles.command_line.option_types import (
     SIZE,
     WORKERS,
     json_option,
+    with_workers,
     writes,
 )
 from groupcheck.oracles.command_line.streams import end_answer, prepare_streams
@@ -245,6 +246,7 @@ def explain(**options: Any) -> int:
     is_flag=True,
     help="Show bugs on real old releases of Kafka's client (needs a JDK 17 and Maven).",
 )
+@with_workers
 def bugs(
     ids: Sequence[str],
     as_json: bool,
@@ -252,6 +254,7 @@ def bugs(
     html: Path | None,
     scored: bool,
     real: bool,
+    workers: int | None,
 ) -> int:
     """Find every known bug again, or only those named by ID, each with its shortest counterexample.
     Exits with 1 if a bug is not found. With --real, carry out the counterexample on an old release
@@ -260,7 +263,7 @@ def bugs(
     """
     from groupcheck.oracles.command_line.commands import bugs
 
-    return bugs(ids, as_json, parquet, html, scored, real)
+    return bugs(ids, as_json, parquet, html, scored, real, workers)
 
 
 @command.command(
@@ -299,10 +302,9 @@ def bugs(
 @click.option(
     "--workers",
     type=WORKERS,
-    default=1,
-    show_default=True,
     metavar="N",
-    help="Threads for each search.",
+    help="Processes for checks, or threads for a check that is alone; with --spark threads for each"
+    " check (default: 1). Verdicts and counts do not depend on it. Default: all cores.",
 )
 @json_option("Print one JSON document (groupcheck.sweep/1).")
 @writes("--junit", "Write a JUnit XML file: one test case for each cell.")

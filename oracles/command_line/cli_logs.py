@@ -249,6 +249,7 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
 )
 @click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
 @json_option("Print one JSON document (groupcheck.generate/1).")
+@with_workers
 def generate(**options: Any) -> int:
     """Generate logs as brokers of Apache Kafka write them, from random runs of the classic model
     or of `consumer` (KIP-848), and the truth about every rebalance in them (docs/archive.md).

@@ -215,6 +215,7 @@ def bugs(
     html: Path | None,
     scored: bool,
     real: bool,
+    workers: int | None,
 ) -> int:
     """`groupcheck bugs`: find each mutation again, or with `real` show it on real old code."""
     if real:
@@ -222,15 +223,18 @@ def bugs(
     from rich.console import Group
 
     from groupcheck.oracles.check import bugs, score
+    from groupcheck.oracles.processes.parallel import cores
     from groupcheck.oracles.show.meter import reports
 
     _can_write_table(parquet)
     with reports(bugs.progress_line) as progress:
-        found = bugs.find_all(ids, progress)
+        found = bugs.find_all(ids, progress, workers or cores())
     missing = len(bugs.chosen(ids)) - len(found)
     if missing:  # Ctrl-C: a score or a page of some would be taken for that of all
         parquet, html, scored = None, None, False
-    told = score.score([one.mutation for one in found]) if scored or html else None
+    told = None
+    if scored or html:
+        told = score.score([one.mutation for one in found], workers or cores())
     shown = told if scored else None
     answer(
         lambda: bugs.documents(found, shown),

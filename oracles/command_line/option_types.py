@@ -206,7 +206,7 @@ with_workers = click.option(
     metavar="N",
     help="Processes for independent runs, which change no figure. Default: all cores.",
 )
-"""For commands that simulate."""
+"""For commands that do the same to many."""
 
 keeps_runs = click.option(
     "--resume",

@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic
 from typing import IO, Any
@@ -21,7 +22,9 @@ from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.generate_types import GenerateDocument, Log
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
+from groupcheck.oracles.generate.run import Run
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.processes.parallel import cores, results
 from groupcheck.oracles.processes.supervisor import temporary_folder, until_interrupted
 from groupcheck.oracles.show.meter import reports, time_left
 from groupcheck.oracles.show.terminal import EXIT_CODES, say
@@ -87,25 +90,31 @@ Progress = Callable[[float, int], None]
 GLANCE = 1 << 12  # lines between two reports of progress
 
 
-def generate(folder: Path, order: Order, progress: Progress | None = None) -> list[Written]:
+def generate(
+    folder: Path, order: Order, progress: Progress | None = None, workers: int = 1
+) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
     groups.jsonl, for members owned.jsonl and troubles.jsonl, and for consumer groups
     partitions.jsonl; one JSON object a line.
 
-    The same order gives the same bytes. All files come to their places at the end, when they are
-    whole. `progress` hears how many logs are written, and how many there will be. Raises
-    `UserError` if the folder cannot be made, is not empty, or has no room for them.
+    The same order gives the same bytes, however many processes (`workers`) write them. All files
+    come to their places at the end, when they are whole. `progress` hears how many logs are
+    written, and how many there will be. Raises `UserError` if the folder cannot be made, is not
+    empty, or has no room for them.
     """
     try:
         _refuse_full(folder, order)
         folder.mkdir(parents=True, exist_ok=True)
         with temporary_folder(".groupcheck-", folder) as beside:
-            written = _write_all(beside, order, progress or (lambda *_: None))
-            for name in (LOGS, TRUTH):
-                (folder / name).mkdir()
-            for file in (*(beside / LOGS).iterdir(), *(beside / TRUTH).iterdir()):
-                file.replace(folder / file.relative_to(beside))
-        return [evolve(one, path=folder / one.path.relative_to(beside)) for one in written]
+            written = _write_all(beside, order, progress or (lambda *_: None), workers)
+            parts = [beside / str(k) for k in range(order.files)]
+            for part in parts:
+                _add_truth(part / TRUTH, beside / TRUTH)
+            (folder / LOGS).mkdir()
+            for file in (file for part in parts for file in (part / LOGS).iterdir()):
+                file.replace(folder / LOGS / file.name)
+            (beside / TRUTH).replace(folder / TRUTH)
+        return [evolve(one, path=folder / LOGS / one.path.name) for one in written]
     except OSError as error:
         raise UserError(
             f"cannot write to {folder}: {error.strerror or error}", where="--out"
@@ -128,33 +137,70 @@ def _refuse_full(folder: Path, order: Order) -> None:
         )
 
 
-def _write_all(folder: Path, order: Order, progress: Progress) -> list[Written]:
+def _write_all(folder: Path, order: Order, progress: Progress, workers: int) -> list[Written]:
+    """Writes each log, and the truth about it, into a folder of its own."""
+    (folder / TRUTH).mkdir()
+    progress(0.0, order.files)
+    if order.groups >= order.runs * len(order.dialects):  # nearly all runs are needed
+        asked = [(name, k) for name in dict.fromkeys(order.dialects) for k in range(order.runs)]
+        for at, run in results(partial(_run, order), asked, workers):
+            name, k = asked[at]
+            _pool(order, name).made[k] = run
+    write = partial(_write, folder, order)
+    written: dict[int, Written] = {}
+    here = partial(write, progress=lambda part: progress(len(written) + part, order.files))
+    for k, one in results(write, range(order.files), workers, here):
+        written[k] = one
+        progress(len(written), order.files)
+    return [written[k] for k in range(order.files)]
+
+
+def _add_truth(part: Path, whole: Path) -> None:
+    for file in part.iterdir():
+        with file.open("rb") as more, (whole / file.name).open("ab") as out:
+            shutil.copyfileobj(more, out)
+        file.unlink()
+
+
+def _write(
+    beside: Path,
+    order: Order,
+    k: int,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Written:
+    """One broker's log."""
+    folder = beside / str(k)
     for name in (LOGS, TRUTH):
-        (folder / name).mkdir()
-    pools = {
-        name: Pool(DIALECTS[name], order.seed, order.runs, order.clients) for name in order.dialects
-    }
+        (folder / name).mkdir(parents=True)
     with (
         (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
         (folder / TRUTH / "groups.jsonl").open("w") as groups,
     ):
-        written = []
-        for k in range(order.files):
-            pool = pools[order.dialects[k % len(order.dialects)]]
-            written.append(_write(folder, order, k, pool, rebalances, groups, progress))
-        return written
+        dialect = order.dialects[k % len(order.dialects)]
+        pool = _pool(order, dialect)
+        return _broker(folder, order, k, pool, rebalances, groups, progress)
 
 
-def _write(
+@lru_cache(len(DIALECTS))
+def _pool(order: Order, dialect: str) -> Pool:
+    """The runs of a dialect, which all logs share that one process writes."""
+    return Pool(DIALECTS[dialect], order.seed, order.runs, order.clients)
+
+
+def _run(order: Order, asked: tuple[str, int]) -> Run:
+    dialect, number = asked
+    return _pool(order, dialect).run(number)
+
+
+def _broker(
     folder: Path,
     order: Order,
     k: int,
     pool: Pool,
     rebalances: IO[str],
     groups: IO[str],
-    progress: Progress,
+    progress: Callable[[float], None],
 ) -> Written:
-    """One broker's log."""
     dialect = pool.dialect
     names = [f"group-{g:05}" for g in range(k, order.groups, order.files)]
     stream = BrokerStream(pool, names, f"{order.seed}/{k}", OTHERS, order.size // order.files)
@@ -173,7 +219,7 @@ def _write(
     with _opened(folder / LOGS / name, order.packed) as out:
         for at, text in stream.lines(tell):
             if count % GLANCE == 0:
-                progress(k + min(1.0, size * order.files / order.size), order.files)
+                progress(min(1.0, size * order.files / order.size))
             line = f"{clock.stamp(at)} {text}\n".encode()
             out.write(line)
             count, size = count + 1, size + len(line)
@@ -213,7 +259,7 @@ def progress_line(done: float, whole: int, seconds: float) -> str:
     return f"{int(done):,} of {whole:,} logs  {seconds:.0f} s{time_left(done, whole, seconds)}"
 
 
-def run(folder: Path, as_json: bool, **wanted: Any) -> int:
+def run(folder: Path, as_json: bool, workers: int | None = None, **wanted: Any) -> int:
     """`groupcheck generate`."""
     import sys
 
@@ -226,7 +272,7 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
             meter(files, whole)
 
     with reports(progress_line) as meter, until_interrupted(stopped.append):
-        written = generate(folder, order, heard)
+        written = generate(folder, order, heard, workers or cores())
     if stopped:
         say(f"interrupted: {int(done[0]):,} of {order.files:,} logs were written, and none is kept")
         return EXIT_CODES["unknown"]

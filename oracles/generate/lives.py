@@ -64,17 +64,17 @@ class Pool:
     size: int
     # print the members, too?
     clients: bool = False
-    _made: dict[int, Run] = Factory(dict)
+    made: dict[int, Run] = Factory(dict)
 
     def run(self, number: int) -> Run:
         """The run of this number: that of the first seed whose run is long enough."""
-        if number not in self._made:
+        if number not in self.made:
             first = (self.seed * self.size + number) * ATTEMPTS
             printed = self.dialect.with_clients if self.clients else self.dialect.run
             assert printed is not None
             found = (printed(seed) for seed in range(first, first + ATTEMPTS))
-            self._made[number] = next(run for run in found if len(run.lines) >= LEAST_LINES)
-        return self._made[number]
+            self.made[number] = next(run for run in found if len(run.lines) >= LEAST_LINES)
+        return self.made[number]
 
 
 @define

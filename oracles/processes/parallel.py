@@ -39,11 +39,13 @@ def results(
     tasks: Sequence[T],
     workers: int = 1,
     here: Callable[[T], R] | None = None,
+    lost: Callable[[T], R] | None = None,
 ) -> Iterator[tuple[int, R]]:
     """Calls `function` for each task and gives (index of the task, result) in the order in which
     they are done. The first tasks run in this process (by `here`, if given); if what is left seems
     to take longer, up to `workers` processes do it. They end with the generator. Raises what
-    `function` raises, and `OutageError` if a process ends without a result.
+    `function` raises. If a process ends without a result, `lost` gives one in its place, and
+    another process goes on; without it, `OutageError` is raised.
     """
     left = deque(enumerate(tasks))
     slowest = 0.0
@@ -54,39 +56,43 @@ def results(
         slowest = max(slowest, time.monotonic() - began)
         yield index, result
     if left:
-        yield from _spread(function, left, min(workers, len(left)))
+        yield from _spread(function, left, min(workers, len(left)), lost)
 
 
 def _spread(
-    function: Callable[[T], R], left: deque[tuple[int, T]], count: int
+    function: Callable[[T], R],
+    left: deque[tuple[int, T]],
+    count: int,
+    lost: Callable[[T], R] | None,
 ) -> Iterator[tuple[int, R]]:
-    context: Any = get_context(HOW)
     staff: dict[Connection, Any] = {}
+    busy: dict[Connection, tuple[int, T]] = {}
+
+    def give(pipe: Connection) -> None:
+        busy[pipe] = left.popleft()
+        pipe.send(busy[pipe])
+
     try:
-        with _uninterrupted():
-            for _ in range(count):
-                mine, theirs = context.Pipe()
-                process = context.Process(target=_work, args=(theirs, function), daemon=True)
-                process.start()
-                theirs.close()
-                staff[mine] = process
-        for pipe in staff:
-            pipe.send(left.popleft())
-        busy = list(staff)
+        for _ in range(count):
+            give(_started(function, staff))
         while busy:
-            for pipe in [one for one in wait(busy) if isinstance(one, Connection)]:
+            for pipe in [one for one in wait([*busy]) if isinstance(one, Connection)]:
+                index, task = busy.pop(pipe)
                 try:
-                    index, result, error = pipe.recv()
-                except EOFError:
-                    raise OutageError(
-                        "a process that worked for this one has ended", do="run it again"
-                    ) from None
+                    _, result, error = pipe.recv()
+                except (EOFError, ConnectionResetError):
+                    if lost is None:
+                        raise OutageError(
+                            "a process that worked for this one has ended", do="run it again"
+                        ) from None
+                    if left:
+                        give(_started(function, staff))
+                    yield index, lost(task)
+                    continue
                 if error is not None:
                     raise error
                 if left:
-                    pipe.send(left.popleft())
-                else:
-                    busy.remove(pipe)
+                    give(pipe)
                 yield index, result
     finally:
         for process in staff.values():
@@ -94,6 +100,19 @@ def _spread(
         for pipe, process in staff.items():
             process.join()
             pipe.close()
+
+
+def _started(function: Callable[[Any], Any], staff: dict[Connection, Any]) -> Connection:
+    """One more process: the pipe to it."""
+    context: Any = get_context(HOW)
+    with _uninterrupted():
+        mine: Connection
+        mine, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs, function), daemon=True)
+        process.start()
+        theirs.close()
+        staff[mine] = process
+    return mine
 
 
 def _work(pipe: Connection, function: Callable[[Any], Any]) -> None:

@@ -18,6 +18,7 @@ from attrs import Factory, define
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show import json_schemas, parquet
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.suite import tell
@@ -70,7 +71,7 @@ def run(
     spark: str | None,
     out: Path | None,
     resume: bool,
-    workers: int,
+    workers: int | None,
     as_json: bool,
     junit: Path | None = None,
     specs: Sequence[Path] = (),
@@ -106,7 +107,7 @@ def run(
     return _answer(sweep, progress, as_json, time.monotonic() - began, junit)
 
 
-def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) -> None:
+def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int | None) -> None:
     """Checks the cells that are not done: first those on which forecasts rest, then the others, the
     longest first.
     """
@@ -120,13 +121,13 @@ def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) ->
     with ExitStack() as stack:
         stack.enter_context(live(progress.watched.view))
         if spark is None:
-            check: Any = partial(check_here, workers=workers)
+            check: Any = partial(check_here, workers=workers or cores())
         else:
             from groupcheck.oracles.sweep.on_spark import check_on, sweep_session
 
             progress.watched.doing = f"starting Spark on {printable(spark)}"
             session = stack.enter_context(sweep_session(spark))
-            check = partial(check_on, session, spark, workers=workers)
+            check = partial(check_on, session, spark, workers=workers or 1)
         progress.watched.doing = "small scopes"
         check(families.longest_first(smaller, progress.outcomes), finish=progress.finish)
         _forecast(families, larger, progress)

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import attrs
 
 from groupcheck.oracles.check.free_memory import bounded
 from groupcheck.oracles.check.run import run
+from groupcheck.oracles.processes.parallel import results
 from groupcheck.oracles.sweep.cells import Cell, Question
 from groupcheck.oracles.sweep.outcome import TRIES, Outcome, error_line, failure
 from groupcheck.oracles.sweep.simulations import Simulation, SimulationCell
@@ -58,18 +60,27 @@ Finish = Callable[[Cell | SimulationCell, Outcome, str], None]
 
 
 def check_here(cells: Sequence[Cell | SimulationCell], workers: int, finish: Finish) -> None:
-    """Checks cells in their order and calls `finish` for each. A cell that raises is tried again,
-    and then reported. Raises `KeyboardInterrupt`.
+    """Checks cells, started in their order, in up to `workers` processes, and calls `finish` for
+    each when it ends; one that is alone may have as many threads. A cell that raises is tried
+    again, and then reported, as is one whose process dies. Raises `KeyboardInterrupt`.
     """
-    for cell in cells:
-        finish(cell, *_tried(cell, workers))
+    slots = max(1, min(workers, len(cells)))
+    questions = [cell.question for cell in cells]
+    answer = partial(_tried, slots=slots, workers=workers if slots == 1 else 1)
+    for index, (outcome, page) in results(answer, questions, slots, lost=_lost):
+        finish(cells[index], outcome, page)
 
 
-def _tried(cell: Cell | SimulationCell, workers: int) -> tuple[Outcome, str]:
+def _lost(_: Question | Simulation) -> tuple[Outcome, str]:
+    why = "the process that ran it died (too little memory? set max_memory)"
+    return failure(why, 1), ""
+
+
+def _tried(question: Question | Simulation, slots: int, workers: int) -> tuple[Outcome, str]:
     reason = ""
     for attempt in range(1, TRIES + 1):
         try:
-            outcome, page = checked(cell.question, workers=workers)
+            outcome, page = checked(question, slots, workers)
             return attrs.evolve(outcome, tries=attempt), page
         except Exception as error:  # whatever it is, it concerns this cell alone
             reason = error_line(error)

@@ -73,7 +73,6 @@ TARGETS = {
             f"{ENGINE}/test_threads.py",
             f"{ENGINE}/test_checkpoints.py",
             f"{ENGINE}/test_store.py",
-            f"{ENGINE}/test_workers.py",
             f"{ENGINE}/test_shards_awkward.py",
             f"{ENGINE}/test_shards.py",
         ),

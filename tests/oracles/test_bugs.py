@@ -11,6 +11,7 @@ from attrs import evolve
 
 from groupcheck.oracles.check import bugs
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.processes import parallel
 from groupcheck.oracles.show.text import as_plain
 
 pytestmark = pytest.mark.usefixtures("small_world", "reference")
@@ -76,15 +77,28 @@ def test_after_ctrl_c_the_bugs_that_were_looked_for_are_told(monkeypatch, capsys
     def find(mutation):
         asked.append(mutation)
         if len(asked) == 1:
-            return hasty
+            return [hasty.result.verdict]
         if how == "between searches":
             raise KeyboardInterrupt
-        return evolve(hasty, result=evolve(hasty.result, verdict=stopped))
+        return [stopped]
 
-    monkeypatch.setattr(bugs, "_find", find)
+    monkeypatch.setattr(bugs, "_verdicts", find)
     command = ["bugs", "hasty", "hasty", "hasty", "--score", "--html", str(tmp_path / "page.html")]
+    command += ["--workers", "1"]
     assert cli.run(command) == 3
     told = capsys.readouterr()
     assert "found  hasty" in told.out and "1 of 1 bugs found" in told.out
     assert "interrupted: 2 of 3 bugs were not looked for" in told.err
     assert len(asked) == 2 and not (tmp_path / "page.html").exists()
+
+
+def test_the_number_of_processes_changes_no_byte(monkeypatch, capsys):
+    monkeypatch.setattr(parallel, "WORTH_S", 0.0)
+    told = []
+    for workers in ("1", "2"):
+        command = ["bugs", "hasty", "hasty", "hasty", "--json", "--workers", workers]
+        assert cli.run(command) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert all(one.pop("seconds") >= 0 for one in found)
+        told.append(found)
+    assert told[0] == told[1] and len(told[0]) == 3

@@ -327,7 +327,7 @@ class Exploration(Loop):
         """Appends rows to the tape. Raises `RuleError` for a rule at fault, with a key to the state
         that asked.
         """
-        number = place = 0
+        number = 0
         try:
             for number, rows, places in work:
                 self._pulse_in_time()
@@ -337,16 +337,13 @@ class Exploration(Loop):
                     self._spent_on(number, began)
                     continue
                 self.rows.prepare(number)
-                row, most = self.rows.row, self.packed.most[number]
-                for ids, place in zip(rows, places):
-                    self._pulse_in_time()
-                    most = max(most, row(number, ids, place, tape))
-                self.packed.most[number] = most
+                most = self.rows.batch(number, rows, places, tape, self._pulse_in_time)
+                self.packed.most[number] = max(self.packed.most[number], most)
                 self._spent_on(number, began)
         except RuleError as error:
             if error.key:
                 raise
-            at = place if number < self.tables.urgent else self.predicates.place
+            at = self.rows.place if number < self.tables.urgent else self.predicates.place
             raise error.at(self.key_to(at)) from error
 
     def _pulse_in_time(self) -> None:

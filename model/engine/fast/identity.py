@@ -32,6 +32,7 @@ from attrs import define, field, frozen
 from groupcheck.model.engine.errors import UserError, shown
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
+from groupcheck.model.engine.values import is_remembered
 
 _INSTALLED = {"site-packages", "dist-packages"}
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None))
@@ -249,7 +250,9 @@ class _Values:
             return "module", _module_name(value.__name__)
         if isinstance(value, types.MethodType):
             return self.plain((value.__func__, value.__self__))
-        if hasattr(value, "__wrapped__") and not isinstance(value, (types.FunctionType, type)):
+        if hasattr(value, "__wrapped__") and (
+            not isinstance(value, (types.FunctionType, type)) or is_remembered(value)
+        ):
             return self.plain(value.__wrapped__)  # functools.cache and its kind
         if id(value) in self._met:
             return "met before", self._met[id(value)][0]

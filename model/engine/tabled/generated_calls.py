@@ -96,6 +96,37 @@ def caller(
     return made
 
 
+def asker(
+    call: Call,
+    given: Sequence[Any],
+    read: Sequence[tuple[list[Any], int]],
+    widths: Sequence[int | None],
+    tail: Sequence[Any],
+) -> Callable[[Numbers], Any]:
+    """The function that calls a predicate or view with the values that numbers of inputs stand for.
+    `given`: arguments before these, `tail`: after them. `read`: the values of each place that it
+    reads, and which of the numbers is of it. `widths`: of each parameter how many places it takes,
+    if it is a whole array; None: it is one place.
+    """
+    names = {f"given{k}": value for k, value in enumerate(given)}
+    names |= {f"values{k}": values for k, (values, _) in enumerate(read)}
+    names |= {f"tail{k}": value for k, value in enumerate(tail)}
+    at = tuple(at for _, at in read)
+    code = _asking(len(given), at, tuple(widths), len(tail))
+    return eval(code, {"call": call, **names})  # type: ignore[no-any-return]
+
+
+@cache
+def _asking(given: int, at: Numbers, widths: tuple[int | None, ...], tail: int) -> CodeType:
+    one = (f"values{k}[ids[{n}]]" for k, n in enumerate(at))
+    places = [
+        next(one) if n is None else f"({''.join(f'{next(one)}, ' for _ in range(n))})"
+        for n in widths
+    ]
+    args = [f"given{k}" for k in range(given)] + places + [f"tail{k}" for k in range(tail)]
+    return compile(f"lambda ids: call({', '.join(args)})", "<groupcheck asker>", "eval")
+
+
 def _never(_: int) -> None:
     """In place of a look at known values."""
 

@@ -11,13 +11,15 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.engine.element import Element
-from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.functions import AnswerError
-from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.pools import Pool, flaw
 from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.sameness import SURE
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.symmetry import Orbits
 from groupcheck.model.engine.tabled.findings import Findings
+from groupcheck.model.engine.tabled.generated_calls import asker
 from groupcheck.model.engine.tabled.tables import Binding, Bound, Source, Tables, ViewInstance
 
 
@@ -31,6 +33,8 @@ class Plan:
     flat: list[tuple[list[Any], int]]
     # The numbers of the arguments, from those of the inputs.
     key: Callable[[tuple[int, ...]], Any]
+    # Asks for the inputs with these numbers; None where that is not one call.
+    ask: Callable[[tuple[int, ...]], Any] | None
     # Of each key whether the predicate has answered, or the number of what the view gave. One
     # evaluation serves all indexes that the function does not take: plans share this.
     met: dict[Any, int]
@@ -99,10 +103,18 @@ class Predicates:
             known = met.get(key)
             if known is None:
                 self.place = place
-                if view.sources is None:
+                if plan.ask is None or view.sources is None:
                     value = self.see.evaluate(view.view, dict(view.binding), self.state_of(place))
                 else:
-                    value = self._asked(view.view, plan, view.sources, ids)
+                    try:
+                        value = plan.ask(ids)
+                        is_odd = value.__class__ not in SURE and flaw(value, value) != ""
+                    except UserError:
+                        raise
+                    except (Exception, SystemExit):
+                        is_odd = True
+                    if is_odd:  # asked again: that says what is wrong
+                        value = self._asked(view.view, plan, view.sources, ids)
                 known = met[key] = numbered(pool, view.view, value)
             yield known
 
@@ -126,10 +138,17 @@ class Predicates:
             if key in met:
                 continue
             self.place = place
-            if bound.sources is None:
+            if plan.ask is None or bound.sources is None:
                 answer = self._decided(number, bound, ids)
             else:
-                answer = self._asked(p, plan, bound.sources, ids)
+                try:
+                    answer = plan.ask(ids)
+                except UserError:
+                    raise
+                except (Exception, SystemExit):
+                    answer = None
+                if answer is not True and answer is not False:
+                    answer = self._asked(p, plan, bound.sources, ids)
             met[key] = 1
             if bool(answer) == of_interest:
                 self.findings.note(p, place)
@@ -172,7 +191,7 @@ class Predicates:
         if which in self.plans:
             return self.plans[which]
         if sources is None:
-            return self.plans.setdefault(which, Plan((), [], tuple, {}))
+            return self.plans.setdefault(which, Plan((), [], tuple, None, {}))
         inputs, values = self.tables.all[number].inputs, dict(of)
         flat = [k for s in sources for k in ((s,) if isinstance(s, int) else s)]
         pools = [*self.pools, *self.view_pools]
@@ -181,7 +200,11 @@ class Predicates:
         key = itemgetter(*at) if at else lambda ids: ()
         read = [(pools[k].values, where) for k, where in zip(flat, at)]
         met = self.met.setdefault((is_view, id(p), *given), {})
-        return self.plans.setdefault(which, Plan(given, read, key, met))
+        tail = (self.see.spec.scope,) if p.takes_scope else ()
+        ask = asker(
+            p.call, given, read, [None if isinstance(s, int) else len(s) for s in sources], tail
+        )
+        return self.plans.setdefault(which, Plan(given, read, key, ask, met))
 
     def arrive(self, state: State, place: int, predicates: Sequence[Predicate]) -> None:
         """Evaluates predicates on one state in Python; under symmetry on all states of its

@@ -12,6 +12,7 @@ import functools
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from groupcheck.model.engine.binding import Instance, call_key
@@ -56,6 +57,22 @@ class GuardValues:
                 self.raised.add(number)
 
 
+# A rule instance, which values its guard lets through, which of the inputs of its table that reads,
+# the values for which it raised something, the rows that are shared, the arguments of the rule from
+# the inputs and its values as the inputs are ordered (None: they are alike), and how many numbers
+# an outcome takes.
+Asked = tuple[
+    "Member",
+    list[bool] | None,
+    int,
+    set[int],
+    dict[tuple[int, ...], Sequence[int]] | None,
+    Callable[[tuple[int, ...]], tuple[int, ...]] | None,
+    list[int] | None,
+    int,
+]
+
+
 class Member:
     """A rule instance in a table, with what its calls need at hand."""
 
@@ -91,6 +108,14 @@ class Member:
             None  # rows of rules that cannot know their index
         )
         self.is_uniform = self.is_trusted = False
+
+    def asked(self) -> Asked:
+        """What its rows are made with."""
+        order, back = (None, None) if self.is_plain else (itemgetter(*self.order), self.back)
+        guard = None if self.guard is None else self.guard.open
+        raised = set() if self.guard is None else self.guard.raised
+        at = self.order[self.guard_at]
+        return self, guard, at, raised, self.shared, order, back, len(self.where) + 1
 
     def prepare(self, watched: int) -> None:
         """Before a batch: what its pools hold by now, and whether the rule has been watched long
@@ -157,6 +182,8 @@ class Rows:
                 pool = member.pools[member.guard_at]
                 key = (id(r.guard.call), i.guard_given, id(pool))
                 member.guard = self.guards.setdefault(key, GuardValues(i, pool))
+        self._asked = [[m.asked() for m in row] for row in self.members]
+        self.place = 0  # of the state for which a rule was called last
 
     def _checks(self, member: Member) -> Iterator[Checks]:
         """The step invariants of a rule by what they look at. What was found good is shared by all
@@ -195,28 +222,52 @@ class Rows:
         for it. Returns how many outcomes it has. Raises `UserError` for more outcomes than a row
         can hold.
         """
-        at = len(tape) + 1
-        tape += (table, 0, *ids)
-        count = 0
-        for member in self.members[table]:
-            mine = ids if member.is_plain else tuple([ids[k] for k in member.order])
-            flat = self.outcomes(member, mine, place)
-            if not flat:
-                continue
-            width = len(mine) + 1
-            if member.is_plain:
-                tape += flat
-            else:
-                for o in range(0, len(flat), width):
-                    tape.append(flat[o])
-                    tape.extend([flat[o + 1 + k] for k in member.back])
-            count += len(flat) // width
-            if table >= self.tables.ordinary:
-                break
-        if count > MOST_OUTCOMES:
-            raise too_many(self.members[table][0].rule.name)
-        tape[at] = count
-        return count
+        return self.batch(table, (ids,), (place,), tape)
+
+    def batch(
+        self,
+        table: int,
+        rows: Sequence[tuple[int, ...]],
+        places: Sequence[int],
+        tape: list[int],
+        pulse: Callable[[], None] = lambda: None,
+    ) -> int:
+        """Appends rows of a table that is prepared, as `row` does; returns the most outcomes that
+        one of them has. `pulse` is called before each call of a rule. Leaves in `place` the state
+        that asked for the last call.
+        """
+        alternative, most = table >= self.tables.ordinary, 0
+        asked = self._asked[table]
+        for ids, place in zip(rows, places):
+            count, head = 0, len(tape) + 1
+            tape += (table, 0, *ids)
+            for member, is_open, guard_at, raised, shared, mine_of, back, width in asked:
+                if is_open is not None and not is_open[ids[guard_at]]:
+                    continue
+                mine = ids if mine_of is None else mine_of(ids)
+                # What a guard raised is at this index, perhaps at no other one.
+                flat = None if shared is None or raised else shared.get(mine)
+                if flat is None:
+                    pulse()
+                    self.place = place
+                    flat = self.outcomes(member, mine, place)
+                if not flat:
+                    continue
+                count += len(flat) // width
+                if back is None:
+                    tape += flat
+                else:
+                    for o in range(0, len(flat), width):
+                        tape.append(flat[o])
+                        tape.extend([flat[o + 1 + k] for k in back])
+                if alternative:
+                    break
+            if count:
+                if count > MOST_OUTCOMES:
+                    raise too_many(asked[0][0].rule.name)
+                tape[head] = count
+                most = max(most, count)
+        return most
 
     def outcomes(self, member: Member, ids: tuple[int, ...], place: int) -> Sequence[int]:
         """Label and numbers of the new values for every outcome of one rule, side by side; none

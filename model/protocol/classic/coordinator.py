@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import evolve, urgent
+from groupcheck.model.engine import evolve, remembered, urgent
 from groupcheck.model.protocol.classic.assignment import write_record
 from groupcheck.model.protocol.classic.group import (
     Core,
@@ -50,9 +50,13 @@ from groupcheck.model.protocol.messages import (
 )
 
 Outcome = tuple[str, Core, Seats, Link]
+HANDED_OUT = Seat()  # an id that has not joined yet
+# A member that joins, without and with the five-minute timer.
+JOINING, NEWCOMER = Seat(True, join=True), Seat(True, new=True, join=True)
 NEVER_TOLD = 100  # the first id of those that the coordinator gives to dead connections
 
 
+@remembered
 def new_id(seats: Seats, link: Link) -> int:
     """The smallest number that no seat, no message on its way and no record still carries.
 
@@ -106,7 +110,7 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
     elif request.id == NO_ID:
         id = new_id(seats, link)
         if scope.two_step:
-            seats = seats.put(id, Seat())
+            seats = seats.put(id, HANDED_OUT)
             yield (
                 "id_required",
                 evolve(core, pending=core.pending + 1),
@@ -152,7 +156,7 @@ def _add(
     """
     if not core.members:
         core, seats = evolve(core, led=True, leader_parked=True), evolve(seats, leader=id)
-    seat = subscribed(Seat(True, new="new_member_timeout" in core.keeps, join=True), request)
+    seat = subscribed(NEWCOMER if "new_member_timeout" in core.keeps else JOINING, request)
     core = evolve(
         core,
         members=core.members + 1,
@@ -167,6 +171,7 @@ def _add(
     return "added", core, seats.put(id, seat), park(link, request)
 
 
+@remembered
 def subscribed(seat: Seat, request: JoinGroup) -> Seat:
     """The member with the subscription of its JoinGroup."""
     return evolve(

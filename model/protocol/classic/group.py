@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import evolve
+from groupcheck.model.engine import evolve, remembered
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION
 
@@ -66,6 +66,7 @@ class Walk(Generic[E]):
     at: int
     errand: E
 
+    @remembered
     def passed(self, errand: E, scope: Bounded) -> Walk[E]:
         """The walk after a visit."""
         return evolve(self, at=self.at + 1 if self.at + 1 < scope.members else ENDED, errand=errand)
@@ -93,6 +94,7 @@ class Recount(Errand):
         support = supported(self.support, seats, -1, scope, only)
         return evolve(self, change=self.change - 1, support=support), seats.drop(id)
 
+    @remembered
     def counted(self, core: Core) -> Core:
         """The group with the members that the walk has counted."""
         return evolve(core, members=core.members + self.change, support=self.support)
@@ -252,11 +254,13 @@ class Seats:
     def __iter__(self) -> Iterator[tuple[int, Seat]]:
         return iter(self.ids)
 
+    @remembered
     def put(self, id: int, seat: Seat) -> Seats:
         """The seats with this one added, or in place of the one of the same id."""
         others = [(k, s) for k, s in self.ids if k != id]
         return evolve(self, ids=tuple(sorted([*others, (id, seat)], key=lambda pair: pair[0])))
 
+    @remembered
     def drop(self, id: int) -> Seats:
         """The seats without this id, which no longer leads."""
         return evolve(
@@ -271,6 +275,7 @@ class Seats:
         """
         return evolve(self, durable=members, durable_leader=self.leader)
 
+    @remembered
     def unrecorded(self) -> Seats:
         """The group record has no member of this process, or no fail-over can read it."""
         return evolve(self, durable=(), durable_leader=None)

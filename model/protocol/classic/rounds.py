@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from groupcheck.model.assignors.hash_order import bucket, buckets_for, text_hash
-from groupcheck.model.engine import evolve, urgent
+from groupcheck.model.engine import evolve, remembered, urgent
 from groupcheck.model.protocol.classic.group import (
     Core,
     Errand,
@@ -28,6 +28,7 @@ from groupcheck.model.protocol.link import Link, deliver
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, SyncGroup
 
 
+@remembered
 def attempt(core: Core, scope: Scope, expiry: bool = False) -> Core:
     """Completes the round if every member has joined (maybeCompleteJoinPhase). During the initial
     delay only an `expiry` of a timer does.
@@ -37,6 +38,7 @@ def attempt(core: Core, scope: Scope, expiry: bool = False) -> Core:
     return core
 
 
+@remembered
 def after_removal(core: Core, scope: Scope, expiry: bool = False) -> Core:
     """A member, or an id that was handed out, is gone: a round starts, or the running one may
     complete.
@@ -61,6 +63,7 @@ class Restart(Recount):
     led: bool
 
 
+@remembered
 def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) -> Core:
     """Begin (prepareRebalance). From Empty the initial delay begins instead, without a walk."""
     if core.phase == Phase.EMPTY:
@@ -130,6 +133,7 @@ class Elect(Errand):
     leader_parked: bool = False
 
 
+@remembered
 def succeed(core: Core) -> Core:
     """Begin, if the leader is gone and the round goes on. (A round that completes chooses a leader
     by itself, among the members that have joined.)
@@ -181,6 +185,7 @@ class Complete(Recount):
     clears: bool
 
 
+@remembered
 def complete(core: Core, scope: Scope) -> Core:
     """Begin, unless the scope has no further generation: then the group waits.
 

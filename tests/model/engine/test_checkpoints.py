@@ -58,7 +58,7 @@ def test_a_search_that_is_stopped_while_rules_are_called_continues(
     """
     monkeypatch.setattr(exploration, "PULSE", -1.0)  # limits are looked at in each batch
     wider = []
-    for batch in range(0, 60, 6):
+    for batch in range(0, 60, 4):
         left, folder = [batch], tmp_path / str(batch)
 
         def limit(run, filling=False, left=left):
@@ -78,7 +78,7 @@ def test_a_search_that_is_stopped_while_rules_are_called_continues(
             stopped = explore.explore(SPEC, checkpoint=folder, workers=workers)
             assert stopped.reason.startswith("enough")
         assert answer(explore.explore(SPEC, resume=folder, workers=workers)) == whole
-    assert 2 < sum(wider) < len(wider)
+    assert 2 < sum(wider) < len(wider), wider
 
 
 def test_nothing_is_lost_by_control_c(tmp_path, whole):

@@ -121,8 +121,8 @@ def test_no_more_than_so_many_are_remembered(monkeypatch):
     starts = [Spot(n) for n in range(50)]
     for start in starts:
         assert all(evolve(start, y=1) == Spot(start.x, 1) for _ in range(3))
-        [replacer] = [r for key, r in values._replacers.items() if key == (Spot, "y")]
-        assert len(replacer.made) <= 8
+        memory = values._classes[Spot].memories["y",]
+        assert len(memory.made) <= 8
         assert len(values._first) < 4 * 8 + 4
 
 
@@ -136,14 +136,14 @@ def test_nothing_is_remembered_for_a_while_where_nothing_comes_again(monkeypatch
     monkeypatch.setattr(values, "LOOK", 4)
     monkeypatch.setattr(values, "PAUSE", 10)
     first = [evolve(Cell(n), y=1) for n in range(4)]
-    replacer = values._replacers[Cell, "y"]
-    assert replacer.made is None
+    memory = values._classes[Cell].memories["y",]
+    assert memory.made is None
     again = Cell()
     for _ in range(10):
         assert evolve(again, y=1) == first[0]
         assert evolve(again, y=1) is not first[0]
-        replacer.left += 2
-    replacer.left = 1
+        memory.left += 2
+    memory.left = 1
     evolve(again, y=1)
     known = evolve(again, y=1)
     assert evolve(again, y=1) is known is first[0]
@@ -153,9 +153,9 @@ class Elsewhere:
     """While it is looked up, other values are changed: as another thread may do."""
 
     def __hash__(self):
-        replacer = values._replacers[Place, "y"]
-        while replacer.made is not None:
-            evolve(Place(), y=replacer.left + 10)
+        memory = values._classes[Place].memories["y",]
+        while memory.made is not None:
+            evolve(Place(), y=memory.left + 10)
         return 1
 
 
@@ -170,7 +170,7 @@ def test_memory_that_is_given_up_meanwhile_does_no_harm(monkeypatch):
     evolve(Place(), y=1)
     there = Elsewhere()
     assert evolve(Place(), y=there).y is there
-    assert values._replacers[Place, "y"].made is None
+    assert values._classes[Place].memories["y",].made is None
 
 
 def test_a_run_whose_values_do_not_come_again_remembers_none():
@@ -184,3 +184,70 @@ def test_a_run_whose_values_do_not_come_again_remembers_none():
         assert evolve(before, a=2) == made and evolve(before, a=2) is not made
     first = evolve(before, a=2)
     assert evolve(before, a=2) is first
+
+
+def sums(calls):
+    @values.remembered
+    def shifted(point, by, scale=1, *more):
+        calls.append(by)
+        return evolve(point, x=(point.x + by) * scale, y=(*more,))
+
+    return shifted
+
+
+def test_a_remembered_function_is_called_once_for_the_same_objects():
+    calls = []
+    shifted = sums(calls)
+    start, other = Point(1), Point(1)
+    assert start == other and start is not other
+    assert shifted(start, 2) is shifted(start, by=2) is shifted(start, 2, scale=1)
+    assert calls == [2]
+    assert shifted(other, 2).x == 3
+    assert shifted(start, 2, 1, 5).y == (5,)
+    assert shifted(start, 2, 1, 5, 6).y == (5, 6)
+    assert calls == [2] * 4
+    assert shifted.__name__ == "shifted"
+
+
+def test_equal_arguments_of_other_types_are_not_confused():
+    @values.remembered
+    def told(number):
+        return repr(number)
+
+    assert [told(n) for n in (1, True, 1.0, 1, True, 1.0)] == ["1", "True", "1.0"] * 2
+
+
+def test_a_remembered_function_that_raises_is_called_again():
+    calls = []
+
+    @values.remembered
+    def fails(value):
+        calls.append(value)
+        raise OSError("odd")
+
+    for _ in range(2):
+        with pytest.raises(OSError, match="odd"):
+            fails(1)
+    assert calls == [1, 1]
+
+
+def test_a_remembered_function_forgets_where_nothing_comes_again(monkeypatch):
+    monkeypatch.setattr(values, "LOOK", 4)
+    monkeypatch.setattr(values, "PAUSE", 3)
+    calls = []
+    shifted = sums(calls)
+    starts = [Point(n) for n in range(4)]
+    assert [shifted(start, 1).x for start in starts] == [1, 2, 3, 4]
+    again = starts[0]
+    assert [shifted(again, 1).x for _ in range(5)] == [1] * 5
+    assert len(calls) == 4 + 3 + 1, "three calls without memory, and one that is remembered"
+
+
+def test_a_run_whose_values_do_not_come_again_remembers_no_function():
+    calls = []
+    shifted, start = sums(calls), Point(1)
+    shifted(start, 1)
+    with values.unremembered():
+        shifted(start, 1)
+        shifted(start, 1)
+    assert len(calls) == 3

@@ -24,6 +24,8 @@ LIMITS = {"most": 50}
 HELPERS = """
 import functools
 
+from groupcheck.model.engine import remembered
+
 from . import settings
 from .settings import LIMITS
 
@@ -33,6 +35,7 @@ def kept(n):
     return n
 
 
+@remembered
 def allows(n):
     return settings.FLAG and n < LIMITS["most"]
 """

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, Written, generate
 from groupcheck.oracles.generate.lives import BrokerStream, Pool
 from groupcheck.oracles.generate.template import Filling, compiled, subscription
+from groupcheck.oracles.processes import parallel
 from groupcheck.oracles.replay.document import round_document
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.traces.replay import replay_file
@@ -52,6 +54,20 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Writte
     return folder, generate(
         folder, Order(groups=12, size=1 << 20, files=6, dialects=BROKERS, runs=3, seed=3)
     )
+
+
+def test_the_number_of_processes_changes_no_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "WORTH_S", 0.0)
+    order = Order(groups=5, size=40_000, files=3, dialects=("requests",), runs=2, clients=True)
+    found = []
+    for workers in (1, 2):
+        folder = tmp_path / str(workers)
+        generate(folder, order, workers=workers)
+        every = [path for path in folder.rglob("*") if path.is_file()]
+        found.append({path.relative_to(folder): path.read_bytes() for path in every})
+    assert found[0] == found[1] and len(found[0]) > 9
 
 
 def test_every_line_is_understood_and_every_group_holds(
@@ -279,15 +295,15 @@ def test_ctrl_c_leaves_no_half_of_an_order(
 ) -> None:
     usual = files._write
 
-    def write(folder: Path, order: Order, k: int, *more: Any) -> Any:
+    def write(folder: Path, order: Order, k: int, progress: Callable[[float], None]) -> Any:
         if k == 2:
-            heard = more[-1]
-            heard(2.5, 3)
+            progress(0.5)
             raise KeyboardInterrupt
-        return usual(folder, order, k, *more)
+        return usual(folder, order, k, progress)
 
     monkeypatch.setattr(files, "_write", write)
-    words = ["generate", "--groups", "3", "--files", "3", "--size", "40K", "--runs", "1", "--out"]
+    words = ["generate", "--groups", "3", "--files", "3", "--size", "40K", "--runs", "1"]
+    words += ["--workers", "1", "--out"]
     assert cli.run([*words, str(tmp_path)]) == 3
     assert "interrupted: 2 of 3 logs were written, and none is kept" in capsys.readouterr().err
     assert [*tmp_path.iterdir()] == []

@@ -5,7 +5,9 @@ codes, and the documents about it.
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from pyarrow import parquet
 
 from groupcheck.model.engine import Limits
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.processes import parallel
 from groupcheck.oracles.show.parquet import schema
 from groupcheck.oracles.sweep import rows, running
 from groupcheck.oracles.sweep.cells import Question
@@ -44,12 +47,15 @@ Sweeping = Callable[..., tuple[int, list[dict[str, Any]]]]
 
 @pytest.fixture
 def sweeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sweeping:
-    """Runs the command line on a text; gives the exit code and the rows of the table."""
+    """Runs the command line on a text, in this process unless it is said; gives the exit code and
+    the rows of the table.
+    """
 
     def run(text: str, *options: str) -> tuple[int, list[dict[str, Any]]]:
         (tmp_path / "sweep.toml").write_text(text)
+        given = options if "--workers" in options else ("--workers", "1", *options)
         code = cli.run(
-            ["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"), *options]
+            ["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"), *given]
         )
         table = tmp_path / "out" / "sweep.parquet"
         return code, parquet.read_table(table).to_pylist() if table.exists() else []
@@ -95,6 +101,35 @@ def test_a_sweep_ends_with_a_table_pages_and_the_exit_code_of_the_worst_cell(
     assert "with leader_forgotten (expected: holds): leader_is_a_member after 5 steps" in " ".join(
         shown.split()
     )
+
+
+def test_the_number_of_processes_changes_no_figure(sweeping, tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel, "WORTH_S", 0.0)
+    told: list[list[Any]] = []
+    for workers in ("1", "2"):
+        code, table = sweeping(HEALTHY + BUG, "--workers", workers)
+        assert code == 1
+        page = (tmp_path / "out" / table[2]["page"]).read_text()
+        pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+        told.append(pictures)
+        told[-1] += [{k: v for k, v in row.items() if k not in TIMES} for row in table]
+        shutil.rmtree(tmp_path / "out")
+    assert told[0] == told[1] and len(told[0]) > 3
+
+
+def test_a_check_that_takes_its_process_with_it_is_reported(sweeping, monkeypatch):
+    def dying(question: Question, slots: int = 1, workers: int = 1) -> tuple[Outcome, str]:
+        if question.mutation and os.getpid() != here:
+            os._exit(1)
+        return checked(question, slots, workers)
+
+    here = os.getpid()
+    monkeypatch.setattr(parallel, "WORTH_S", 0.0)
+    monkeypatch.setattr(running, "checked", dying)
+    code, table = sweeping(HEALTHY + BUG, "--workers", "2")
+    assert code == 3
+    assert [row["verdict"] for row in table] == ["holds", "holds", "unknown"]
+    assert table[2]["reason"].startswith("the process that ran it died")
 
 
 def test_the_key_in_the_table_replays_the_counterexample(sweeping, capsys):
