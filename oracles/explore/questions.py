@@ -72,12 +72,21 @@ class Desk:
             "scope": printable(scope_words(about)),
             "of": address(about, ""),
             "key": self.walk.key,
+            "end": self._end(),
+            "note": printable(self.walk.note),
             "starts": len(self.walk.starts),
             "goals": [[printable(n), k] for n, k in (*((g.name, "goal") for g in about.spec.goals),
                                                     *named)],
             "example": self._example(),
             "others": self._names_beside(),
         }  # fmt: skip
+
+    def _end(self) -> str:
+        """The key of the furthest state on the way that the walk took."""
+        node = self.walk.at
+        while node.last is not None:
+            node = node.last
+        return node.key
 
     def _example(self) -> str:
         """A condition over the spec's own slots, as an example."""
@@ -121,6 +130,7 @@ class Desk:
             "link": address(walk.about, walk.key),
             "depth": node.depth,
             "words": printable(walk.words_of(node)),
+            "said": list(map(printable, node.said)),
             "picture": attrs.asdict(shown),
             "svg": self._svg(),
             "viewed": self.view_name,

@@ -10,7 +10,7 @@
   const SVG = "http://www.w3.org/2000/svg";
   const opened = new Set(); // what the reader has unfolded, by name
   let here = first.key; // the key of the state that is shown
-  let line = first.key; // the furthest key of this branch, for `forward`
+  let line = first.end; // the furthest key of this branch, for `forward`
   let shown = null; // the last answer about a state
   let asked = 0; // the number of the last move, so that late answers are dropped
   let seed = 0;
@@ -141,6 +141,7 @@
     const begun = told.depth === 0;
     $("#where").textContent = begun ? `At the beginning: ${told.words}.`
       : `After ${plural(told.depth, "step")}: ${told.words}.`;
+    $("#said").replaceChildren(...told.said.map((text) => el("li", {}, text)));
     const broken = told.promises.filter((p) => p.true === false);
     const met = told.goals.filter((g) => g.true);
     $("#alarm").replaceChildren(
@@ -465,7 +466,7 @@
 
   async function start() {
     let { key, error } = inAddress();
-    line = first.key;
+    line = first.end;
     if (key && !await go(key) && !shown) {
       error = $("#error").textContent;
       key = null;
