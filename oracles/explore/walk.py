@@ -21,6 +21,8 @@ from groupcheck.model.engine.verdict import DEADLOCK, Path, Step
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.story import Lane
 from groupcheck.oracles.explain.explanation import WHY, Explanation, retell, rows
+from groupcheck.oracles.explain.own_messages import Waiting
+from groupcheck.oracles.explain.plain_story import messages_at_the_end
 from groupcheck.oracles.explain.subject import Subject
 from groupcheck.oracles.printable import brief, changes, place
 from groupcheck.traces.phrases import plural
@@ -299,6 +301,13 @@ class Walk:
     def key(self) -> str:
         """What `explain` and `--from` take to come here again."""
         return self.at.key
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """The messages of a protocol of one's own that are on their way here."""
+        if self.about.variant is not None:
+            return []
+        return messages_at_the_end(self.see, self.path)
 
     def told(self) -> tuple[Explanation, ...]:
         """The path so far, once for each promise that it breaks; once as it is if there is none."""
