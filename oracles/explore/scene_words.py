@@ -34,7 +34,10 @@ TRUE_OF_CLASSIC = TRUE | {
     "loaded": "read from the log", "atomic": "",
 }  # fmt: skip
 # Numbers that are shown with words behind them.
-COUNTED = {"members": "members", "parked": "parked", "pending": "ids without a member"}
+COUNTED = {
+    "members": ("member", "members"), "parked": ("parked", "parked"),
+    "pending": ("id without a member", "ids without a member"),
+}  # fmt: skip
 EMPTY = (*NOTHING, "()", "''")
 SHOWN = ("committed", "processed", "phase", "state")  # even at their first value
 FIELDS = {**SUMMED_UP, **dict.fromkeys(ASSIGNED, "assigned")}
@@ -195,8 +198,7 @@ def _line(row: Row, words: str, true: Mapping[str, str]) -> Line | None:
     if was is None and (value in EMPTY or (row.is_quiet and name not in SHOWN)):
         return None
     if name in COUNTED:
-        words = COUNTED[name]
-        text = f"{value} {words[:-1] if value == '1' and words == 'members' else words}"
+        text = f"{value} {COUNTED[name][value != '1']}"
         return Line(text + before, was is not None, full)
     shown = "nothing" if value in NOTHING else value
     return Line(f"{words} {shown}{before}".strip(), was is not None, full)
