@@ -51,6 +51,9 @@ class ReplayOptions:
     format: str | None = None
     # Is told everything that is read, whatever group it concerns.
     seen: Seen | None = None
+    # Is told what happened to each group of a request log, in every world that fits, in the words
+    # of the coordinator's own log.
+    told: Callable[[Event], None] | None = None
 
 
 @frozen
@@ -104,7 +107,7 @@ def _replay_broker(source: Source, options: ReplayOptions) -> FileReport | None:
 
 
 def _replay_requests(source: Source, options: ReplayOptions) -> FileReport | None:
-    return replay_requests(RequestLog(source), options.group, options.seen)
+    return replay_requests(RequestLog(source), options.group, options.seen, options.told)
 
 
 def _replay_dump(source: Source, options: ReplayOptions) -> FileReport | None:

@@ -179,9 +179,8 @@ def main(site: Path) -> None:
     shutil.rmtree(folder / "python", ignore_errors=True)
     put_python(folder / "python")
     put_packages(BUILD / "tree")
-    packed = folder / "python" / "groupcheck.zip"
     compiler = ["node", str(Path(__file__).with_name("precompile.mjs"))]
-    subprocess.run([*compiler, folder / "python", BUILD / "tree", packed], check=True)
+    subprocess.run([*compiler, folder / "python", BUILD / "tree", folder], check=True)
     (folder / "offered.json").write_text(
         json.dumps({"examples": examples(), "samples": samples(), "variants": list(names())}),
         "utf-8",

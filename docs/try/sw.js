@@ -7,6 +7,7 @@ importScripts("files.js");
 const { VERSION, FILES, POLICY } = self; // FILES: the digest of each, by its name
 const NAME = `groupcheck-try-${VERSION}`;
 const KINDS = {
+  bin: "application/octet-stream",
   css: "text/css",
   js: "text/javascript",
   json: "application/json",

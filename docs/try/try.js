@@ -211,7 +211,10 @@ function lineOf(said) {
   return named ? lines.findIndex((line) => line.startsWith(`def ${named[1]}(`)) + 1 : 0;
 }
 
-function write({ file = "protocol.py", name, settings = "", text }) {
+let linked = { key: "", text: "" }; // where the walk of a link stands, and of which text
+
+function write({ file = "protocol.py", name, settings = "", text, key = "" }) {
+  linked = { key: /^gc1-[0-9.]{1,8000}$/.test(key) ? key : "", text };
   $("file").textContent = /^[\w-]+\.py$/.test(file) ? file : "protocol.py";
   $("name").value = name;
   $("settings").value = settings;
@@ -234,14 +237,18 @@ $("check").onclick = () => {
   pad.mark(0);
   run("write", words, [{ name: file, bytes: new TextEncoder().encode(pad.text()).buffer }]);
 };
+// What a link to a protocol holds.
+function held() {
+  const [name, settings] = [$("name").value, $("settings").value];
+  return { file: $("file").textContent, name, settings, text: pad.text() };
+}
+
+async function linkTo(protocol) {
+  history.replaceState(null, "", `#${VERSION}/write/${await packed(protocol)}`);
+}
+
 $("share").onclick = async () => {
-  const held = {
-    file: $("file").textContent,
-    name: $("name").value,
-    settings: $("settings").value,
-    text: pad.text(),
-  };
-  history.replaceState(null, "", `#${VERSION}/write/${await packed(held)}`);
+  await linkTo(held());
   try {
     await navigator.clipboard.writeText(location.href);
     $("shared").textContent = "The link is copied; it holds the whole text.";
@@ -252,30 +259,37 @@ $("share").onclick = async () => {
 
 // -- Walk
 
-let own = false; // is the walk of a protocol from the editor, which a link to the walk cannot hold?
+// The protocol from the editor that is walked, with the key of the state; null for one of Kafka's.
+// Its link is one to the editor, which holds the text, and where Walk begins then.
+let own = null;
 
-function walk(words, files, isOwn) {
-  own = isOwn;
+function walk(words, files, protocol = null) {
+  own = protocol;
   choose("walk");
   run("walk", ["explore", ...words], files);
 }
 
 $("begin").onclick = () => {
   const options = $("options").value.split(/\s+/).filter(Boolean);
-  walk([$("variants").value, ...options], [], false);
+  walk([$("variants").value, ...options], []);
 };
 $("walk-it").onclick = () => {
   const file = $("file").textContent;
   const settings = $("settings").value.split(/\s+/).filter(Boolean);
   const words = [`${file}:${$("name").value.trim()}`, ...settings.flatMap((one) => ["--set", one])];
-  walk(words, [{ name: file, bytes: new TextEncoder().encode(pad.text()).buffer }], true);
+  if (linked.key && linked.text === pad.text()) words.push("--from", linked.key);
+  walk(words, [{ name: file, bytes: new TextEncoder().encode(pad.text()).buffer }], held());
 };
 addEventListener("message", async ({ source, data }) => {
   if (source !== $("page").contentWindow || shown !== "walk") return;
   if (typeof data.question === "string") tabs.walk.python.ask(data.number, data.question);
-  else if (typeof data.link === "string" && !own) {
-    history.replaceState(null, "", `#${VERSION}/walk/${data.link}`);
-  } else if (data.copy && !own) await navigator.clipboard.writeText(location.href).catch(() => {});
+  else if (typeof data.link === "string") {
+    if (own) own.key = data.link.slice(data.link.lastIndexOf("key=") + 4);
+    else history.replaceState(null, "", `#${VERSION}/walk/${data.link}`);
+  } else if (data.copy) {
+    if (own) await linkTo(own);
+    await navigator.clipboard.writeText(location.href).catch(() => {});
+  }
 });
 
 // -- Links: #1/log/NAME opens a sample, #1/write/TEXT a protocol, #1/walk/LINK a walk
@@ -295,13 +309,14 @@ async function follow() {
       replaySample(told);
     } else tabs.log.state = "There is no such sample.";
   }
-  if (tab === "walk" && told) walk(["--from", decodeURI(told)], [], false);
+  if (tab === "walk" && told) walk(["--from", decodeURI(told)], []);
   if (tab === "write" && told) {
     try {
-      const { file, name, settings, text } = await unpacked(told);
+      const { file, name, settings, text, key } = await unpacked(told);
       if (![name, settings, text].every((one) => typeof one === "string")) throw new Error();
-      write({ file: String(file), name, settings, text });
+      write({ file: String(file), name, settings, text, key: String(key ?? "") });
       $("from-link").hidden = false;
+      $("at-state").hidden = !linked.key;
     } catch {
       tabs.write.state = "The link is damaged: its text cannot be read.";
     }

@@ -1,5 +1,8 @@
 // Python in a worker: it loads from this folder, takes commands of groupcheck, and answers as the
 // command line does. The page may end the worker at any moment; that is what Stop does.
+import { begun, fetched, unpacked } from "./boot.js";
+import { LENGTH } from "./python/memory.js";
+import create from "./python/pyodide.asm.mjs";
 import { loadPyodide } from "./python/pyodide.mjs";
 
 const PYTHON = new URL("./python/", import.meta.url).href;
@@ -31,14 +34,13 @@ function forget() {
 }
 
 async function start() {
-  const packed = fetch(`${PYTHON}groupcheck.zip`).then((told) => {
-    if (!told.ok) throw new Error(`groupcheck.zip: ${told.status}`);
-    return told.arrayBuffer();
-  });
-  const py = await loadPyodide({ indexURL: PYTHON });
+  const packages = fetched(`${PYTHON}groupcheck.bin`);
+  packages.catch(() => {}); // it is told below
+  const settings = { indexURL: PYTHON };
+  const memory = fetched(`${PYTHON}memory.bin`);
+  const py = await begun(loadPyodide, create, settings, memory, LENGTH);
   forget();
-  const packages = py.runPython("import site; site.getsitepackages()[0]");
-  py.unpackArchive(await packed, "zip", { extractDir: packages });
+  unpacked(py, await packages);
   const tab = py.pyimport("groupcheck.oracles.command_line.tab");
   return { py, tab };
 }

@@ -27,7 +27,8 @@ ASKED = (
     short_help="Walk a protocol state by state, with words and pictures.",
     epilog=examples(
         "groupcheck explore classic --members 2 --any-faults 1",
-        "groupcheck explore classic --from verdict.json",
+        "groupcheck explore --from verdict.json",
+        "groupcheck explore --from server.log --group my-group",
         "groupcheck explore my_protocol.py:my_spec --set nodes=3 --text",
         "groupcheck explore classic --do 'random 20' --do why",
     ),
@@ -42,9 +43,11 @@ ASKED = (
     "--from",
     "source",
     metavar="WHERE",
-    help="Begin there: a key, a link of the explorer, or a document of `check --json`, `explain"
-    " --json` or `bugs --real --json`, which also says what is explored.",
+    help="Begin there: a key, a link of the explorer, a document of `check --json`, `explain"
+    " --json` or `bugs --real --json`, or a log of a group coordinator, as `replay` takes it. All"
+    " but a key also say what is explored. LOG:LINE stands behind that line.",
 )
+@click.option("--group", metavar="ID", help="Walk this group of a log.")
 @click.option("--text", is_flag=True, help="Walk in the terminal: commands on standard input.")
 @click.option(
     "--do",
@@ -81,6 +84,7 @@ ASKED = (
 def explore(
     variant: str | None,
     source: str | None,
+    group: str | None,
     text: bool,
     do: Sequence[str],
     view: str | None,
@@ -105,6 +109,7 @@ def explore(
         source,
         is_asked,
         options,
+        group=group,
         text=text,
         do=do,
         view=view,

@@ -192,7 +192,7 @@ class Exchange:
         towards = [self.lane(k), self.lanes[-1].name, self.lanes[0].name]
         if target := next((name for name in towards if name != origin.lane), ""):
             lost = Message(origin.step, origin.lane, target, str(origin.link), None, True)
-            self.found.setdefault(lost, []).append(self._words(k, unit, origin.lane))
+            self.found.setdefault(lost, []).append(self.words(k, unit, origin.lane))
 
     def _deliver(self, k: int, unit: Unit) -> None:
         """An arrow for what was put into somebody's slot and not read there."""
@@ -207,16 +207,16 @@ class Exchange:
                 self._deliver(k, unit)
             elif origin and not any((k, unit, lane.name) in self.read for lane in self.lanes):
                 note = Note(origin.step, origin.lane, str(origin.link))
-                self.waiting.setdefault(note, []).append(self._words(k, unit, origin.lane))
+                self.waiting.setdefault(note, []).append(self.words(k, unit, origin.lane))
 
     # -- how it is told
 
     def _arrow(self, k: int, unit: Unit, origin: Put, target: str, until: int | None) -> None:
         late = until if until is not None and until > origin.step else None
         ends = Message(origin.step, origin.lane, target, str(origin.link), late)
-        self.found.setdefault(ends, []).append(self._words(k, unit, origin.lane))
+        self.found.setdefault(ends, []).append(self.words(k, unit, origin.lane))
 
-    def _words(self, k: int, unit: Unit, lane: str) -> tuple[int, str]:
+    def words(self, k: int, unit: Unit, lane: str) -> tuple[int, str]:
         """`decision: committed`, with its rank among the fields of the place. The name of a class
         says enough, and so does that of the field where a sender leaves its own.
         """
@@ -292,14 +292,53 @@ def exchanged(
     """The messages along a path, and notes about those that nobody takes. `who`: the lane of each
     firing.
     """
+    exchange = _followed(see, path, lanes, who)
+    exchange.finish()
+    return exchange.events()
+
+
+def _followed(
+    see: Semantics, path: Path, lanes: tuple[Lane, ...], who: Mapping[Firing, str]
+) -> Exchange:
     exchange = Exchange(see, lanes)
     exchange.begin(path.initial)
     state = path.initial
     for number, step in enumerate(path.steps, 1):
         for link, firing in enumerate((step.firing, *step.urgent)):
             state = exchange.fire(number, link, firing, who[firing], state)
-    exchange.finish()
-    return exchange.events()
+    return exchange
+
+
+@frozen
+class Waiting:
+    """A message that is on its way at the end of a path, or that others may still read."""
+
+    # The lane that put it there, or the lane where it is, if it was there from the beginning.
+    lane: str
+    # The place where it is; and the index of that, if it is an element of an array.
+    slot: str
+    me: int | None
+    words: str
+    # The step that put it there; 0: it was there from the beginning.
+    step: int
+    # The lanes that have read it.
+    read: tuple[str, ...]
+
+
+def waiting(
+    see: Semantics, path: Path, lanes: tuple[Lane, ...], who: Mapping[Firing, str]
+) -> list[Waiting]:
+    """The messages at the end of a path; `who` as of `exchanged`."""
+    exchange, found = _followed(see, path, lanes, who), list[Waiting]()
+    for (k, unit), origin in exchange.there.items():
+        lane = exchange.lane(k) if origin is None else origin.lane
+        if origin is None or (not exchange.is_channel(k) and lane == exchange.lane(k)):
+            continue  # it is no message that somebody has sent
+        read = tuple(x.name for x in lanes if (k, unit, x.name) in exchange.read)
+        _, words = exchange.words(k, unit, lane)
+        slot, me = see.places[k]
+        found.append(Waiting(lane, slot, me, words, origin.step, read))
+    return found
 
 
 def phases(spec: Spec, path: Path, lanes: Sequence[Lane]) -> Iterator[Span]:

@@ -13,7 +13,7 @@ from groupcheck.model.engine.signature import EVERY, parted
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.story import Lane, Line, Message, Note, Story
-from groupcheck.oracles.explain.own_messages import exchanged, phases
+from groupcheck.oracles.explain.own_messages import Waiting, exchanged, phases, waiting
 from groupcheck.oracles.printable import brief, changes, place, sentence
 
 SHARED = "shared"
@@ -49,11 +49,21 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
         before = step.state
     if tell:
         return Story(lanes, lines, notes)
-    every = [f for step in path.steps for f in (step.firing, *step.urgent)]
-    actors = {firing: _actor(spec, lanes, firing)[0].name for firing in every}
-    events = [*notes, *exchanged(see, path, lanes, actors)]
+    events = [*notes, *exchanged(see, path, lanes, _actors(spec, lanes, path))]
     events.sort(key=lambda event: event.step)  # those of one step stay in their order
     return Story(lanes, lines, events, [*phases(spec, path, lanes)], start=start_words(path))
+
+
+def messages_at_the_end(see: Semantics, path: Path) -> list[Waiting]:
+    """The messages of a protocol of one's own that are on their way where a path ends."""
+    lanes = plain_lanes(see.spec)
+    return waiting(see, path, lanes, _actors(see.spec, lanes, path))
+
+
+def _actors(spec: Spec, lanes: Sequence[Lane], path: Path) -> dict[Firing, str]:
+    """The lane of each firing of a path."""
+    every = [f for step in path.steps for f in (step.firing, *step.urgent)]
+    return {firing: _actor(spec, lanes, firing)[0].name for firing in every}
 
 
 def start_words(path: Path) -> tuple[str, ...]:

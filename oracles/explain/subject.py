@@ -61,6 +61,10 @@ class Subject:
     # The names of the invariants that were asked for, if one of them is the user's own
     # (FILE.py:NAME) or one that the protocol is known to break: neither is judged unasked.
     asked_invariants: tuple[str, ...] = ()
+    # The goals of the user's own that were asked for, as FILE.py:NAME.
+    asked_goals: tuple[str, ...] = ()
+    # A deadlock is no violation, although it would be one of the spec.
+    ignores_deadlock: bool = False
     mutation: Mutation | None = None
     # The names that the user asked for. If one of them never happens, the verdict is `unknown`.
     faults: tuple[str, ...] = ()
@@ -246,8 +250,10 @@ def subject(
             where="--progress",
             do="give its Spec progress=[...], see groupcheck.model.engine.progress",
         )
-    bounded = _bounded(about.spec, constraints, deadlock, smaller)
-    return _asked(attrs.evolve(about, spec=bounded, progress=progress), invariants, goals)
+    ignores = about.spec.deadlock and not deadlock
+    spec = _bounded(about.spec, constraints, deadlock, smaller)
+    about = attrs.evolve(about, spec=spec, progress=progress, ignores_deadlock=ignores)
+    return _asked(about, invariants, goals)
 
 
 def _bounded(
@@ -367,6 +373,7 @@ def _asked(
         spec=_only(spec, names, there),
         goals=known,
         asked_invariants=named if adds else (),
+        asked_goals=tuple(g for g in goals if isinstance(g, str) and own.is_own(g)),
     )
 
 

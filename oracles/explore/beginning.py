@@ -1,5 +1,5 @@
-"""Where a walk begins: what `--from` names. A key, a link of the explorer, or a document that
-`check --json`, `explain --json` or `bugs --real --json` printed.
+"""Where a walk begins: what `--from` names. A key, a link of the explorer, a document that `check
+--json`, `explain --json` or `bugs --real --json` printed, or a log.
 """
 
 from __future__ import annotations
@@ -23,21 +23,40 @@ MUSEUM = "groupcheck.bugs-real/"  # each bug in it has a link
 SCHEMAS = ("groupcheck.verdict/", "groupcheck.path/", MUSEUM)
 JUDGEMENTS = ("groupcheck.judge/", "groupcheck.again/")
 LARGEST = 64 << 20  # bytes of a document
-DO = "give a key, a link, or a file of `check --json`, `explain --json` or `bugs --real --json`"
+DO = (
+    "give a key, a link, a log, or a file of `check --json`, `explain --json` or `bugs --real"
+    " --json`"
+)
+SAMPLE = "sample:"
+OF_LINE = re.compile(r"(.+):([0-9]{1,9})")
 
 
 def walk_from(
-    source: str | None, variant: str | None, asked: Callable[[], Subject], is_asked: bool
+    source: str | None,
+    variant: str | None,
+    asked: Callable[[], Subject],
+    is_asked: bool,
+    group: str | None = None,
 ) -> Walk:
     """The walk at the place that `--from` names, or at the beginning. `variant`: VARIANT, if it
     was given. `asked`: the subject of the other options, and `is_asked` whether they choose a scope
-    or a mutation.
+    or a mutation. `group`: of a log.
 
     A link or a document says what it is about. What the command line says besides must agree with
     it. Code of the user's is run only where the command line names it. Raises `UserError` for what
     does not fit.
     """
     source = None if source is None else _link_in(source.strip())
+    if source is not None and (log := _log_in(source)) is not None:
+        if variant is not None or is_asked:
+            raise UserError(
+                "says itself what is explored",
+                where=printable(source)[:60],
+                do="leave out VARIANT and the options of the scope",
+            )
+        return _walk_of_log(*log, group)
+    if group is not None:
+        raise UserError("is of a log", where="--group", do="give --from a log, or leave it out")
     if source is None or source.startswith(KEY):
         if variant is None:
             raise UserError(
@@ -63,6 +82,43 @@ def walk_from(
     if about.scope() != document.get("scope"):
         raise _other(source, about.title)
     return Walk(about, _key(document, source))
+
+
+def _log_in(source: str) -> tuple[str, int | None] | None:
+    """The log that a text names, and the line behind it; None if it names none. What is no
+    document of groupcheck is read as a log.
+    """
+    if source.startswith(KEY) or LINK.search(source):
+        return None
+    line = None
+    if not Path(source).exists() and (found := OF_LINE.fullmatch(source)):
+        source, line = found[1], int(found[2])
+    if source.startswith(SAMPLE) or Path(source).is_dir():
+        return source, line
+    return (source, line) if Path(source).is_file() and not _is_document(Path(source)) else None
+
+
+def _is_document(path: Path) -> bool:
+    """Does a file hold one JSON document?"""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(200).lstrip()
+        return begins.startswith(b"{") and b'"schema"' in begins
+    except OSError:
+        return True  # whoever reads it as a document says why that is not possible
+
+
+def _walk_of_log(path: str, line: int | None, group: str | None) -> Walk:
+    from groupcheck.oracles.explore.log_lines import read
+    from groupcheck.oracles.explore.log_walk import follow
+
+    told = read(path, group, line)
+    found = follow(told)
+    if line is not None:
+        near = [n for n in found.keys if n <= line]
+        if near:
+            found.walk.follow(found.keys[max(near)])
+    return found.walk
 
 
 def _link_in(source: str) -> str:

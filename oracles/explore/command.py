@@ -28,6 +28,7 @@ def run(
     asked: Callable[[], Subject],
     is_asked: bool,
     *,
+    group: str | None,
     text: bool,
     do: Sequence[str],
     view: str | None,
@@ -35,11 +36,11 @@ def run(
     listen: str | None,
     opens: bool,
 ) -> int:
-    """Walks. `source`, `asked`, `is_asked`: as `walk_from` takes them. `do`: commands for the
-    terminal, in place of those that are typed. `view`: FILE.py:NAME of a function that draws a
+    """Walks. `source`, `asked`, `is_asked`, `group`: as `walk_from` takes them. `do`: commands for
+    the terminal, in place of those that are typed. `view`: FILE.py:NAME of a function that draws a
     state. `port`, `listen`: where the server of the page listens; `opens`: in a browser, too.
     """
-    walk = walk_from(source, variant, asked, is_asked)
+    walk = walk_from(source, variant, asked, is_asked, group)
     if text or do:
         if view is not None:
             raise UserError("draws on the page", where="--view", do="leave out --text and --do")
@@ -130,6 +131,8 @@ def converse(walk: Walk, lines: Iterator[str], is_strict: bool) -> int:
 
     talk = Conversation(walk)
     show(Text(printable(walk.about.title), "bold"))
+    if walk.note:
+        show(Text(printable(walk.note)))
     show(talk.here())
     for line in lines:
         try:

@@ -138,7 +138,7 @@ class Conversation:
             head.append(f", initial state {walk.at.number} of {len(walk.starts)}", "bold")
         broken = [s for s in promises_here(walk) if s.true is False]
         met = [s.name for s in goals_here(walk) if s.true]
-        parts: list[RenderableType] = [head]
+        parts: list[RenderableType] = [head, *(Text(printable(s)) for s in walk.at.said)]
         parts += [Text(f"{s.name} is broken: {printable(s.promise)}", "bold red") for s in broken]
         if met:
             parts.append(Text(f"met: {', '.join(met)}", "green"))

@@ -17,6 +17,7 @@ from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.codes import name_of
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.story import Lane
+from groupcheck.oracles.explain.own_messages import Waiting
 from groupcheck.oracles.explore.field_notes import Note, class_note, field_notes
 from groupcheck.oracles.printable import brief, place, printable
 
@@ -102,11 +103,21 @@ class Picture:
     faults: Mapping[str, int] | None
     # As of a column.
     summary: tuple[str, ...] = ()
+    # Messages of a protocol of one's own that nobody in a column has sent.
+    messages: tuple[Arrow, ...] = ()
 
 
-def picture(spec: Spec, state: State, before: State | None, lanes: Sequence[Lane]) -> Picture:
+def picture(
+    spec: Spec,
+    state: State,
+    before: State | None,
+    lanes: Sequence[Lane],
+    waiting: Sequence[Waiting] = (),
+    steps: int = 0,
+) -> Picture:
     """The picture of a state. `before`: the state before the last step, with which it is compared.
-    `lanes`: of a story of this spec, for the names of members.
+    `lanes`: of a story of this spec, for the names of members. `waiting`: the messages of a
+    protocol of one's own, after so many `steps`.
     """
     single, faults = list[Card](), None
     columns: dict[int, dict[str, list[Any]]] = {}
@@ -123,6 +134,9 @@ def picture(spec: Spec, state: State, before: State | None, lanes: Sequence[Lane
             there = columns.setdefault(index, {"cards": [], "seats": [], "arrows": []})
             there["seats" if slot in OF_COORDINATOR else "cards"].append(shown)
             there["arrows"] += arrows(value, was)
+    messages = list[Arrow]()
+    for index, arrow in _of_own(waiting, lanes, steps):
+        (messages if index not in columns else columns[index]["arrows"]).append(arrow)
     made = {k: Column("", *(tuple(there[x]) for x in PARTS)) for k, there in columns.items()}
     titles = {lane.me: lane.title for lane in lanes if lane.me is not None}
     shared = next((lane.title for lane in lanes if lane.me is None), "")
@@ -137,7 +151,29 @@ def picture(spec: Spec, state: State, before: State | None, lanes: Sequence[Lane
         ),
         faults,
         _summary(single),
+        tuple(messages),
     )
+
+
+def _of_own(
+    waiting: Sequence[Waiting], lanes: Sequence[Lane], steps: int
+) -> Iterator[tuple[int | None, Arrow]]:
+    """The messages of a protocol of one's own: the column where each is drawn, None for what is
+    shared. A message in a channel stands at its sender, another one at whom it is for.
+    """
+    indexes, titles = {x.name: x.me for x in lanes}, {x.name: x.title for x in lanes}
+    for w in waiting:
+        sender = titles.get(w.lane, w.lane)
+        read = ", ".join(titles.get(name, name) for name in w.read)
+        where = f"read by {read}" if read else ""
+        if w.me is None:
+            way, index = SENT, indexes.get(w.lane)
+        else:
+            way, index, where = RECEIVED, w.me, f"from {sender}"
+        text, _, value = w.words.partition(": ")
+        fields = tuple(("", printable(x)) for x in (value, "read" if read else "") if x)
+        new = w.step == steps
+        yield index, Arrow(way, printable(text), fields, w.slot, printable(where), new)
 
 
 def _summary(cards: Sequence[Card]) -> tuple[str, ...]:

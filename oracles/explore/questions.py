@@ -19,11 +19,13 @@ from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explore.beside import HEALTHY, beside, other_of
 from groupcheck.oracles.explore.exports import KINDS, command_lines
 from groupcheck.oracles.explore.picture import picture
+from groupcheck.oracles.explore.scene import NARROW as NARROW_SCENE
+from groupcheck.oracles.explore.scene import Scene, scene
 from groupcheck.oracles.explore.seek import seek
 from groupcheck.oracles.explore.walk import Said, Walk, goals_here, held_here, promises_here
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.report import scope_words
-from groupcheck.oracles.show.swimlane import NARROW, Picture, draw
+from groupcheck.oracles.show.swimlane import NARROW, Picture, Shape, draw
 from groupcheck.oracles.show.walk_links import address
 
 SOUGHT_S = 8.0  # seconds that a search for the page may take
@@ -72,12 +74,21 @@ class Desk:
             "scope": printable(scope_words(about)),
             "of": address(about, ""),
             "key": self.walk.key,
+            "end": self._end(),
+            "note": printable(self.walk.note),
             "starts": len(self.walk.starts),
             "goals": [[printable(n), k] for n, k in (*((g.name, "goal") for g in about.spec.goals),
                                                     *named)],
             "example": self._example(),
             "others": self._names_beside(),
         }  # fmt: skip
+
+    def _end(self) -> str:
+        """The key of the furthest state on the way that the walk took."""
+        node = self.walk.at
+        while node.last is not None:
+            node = node.last
+        return node.key
 
     def _example(self) -> str:
         """A condition over the spec's own slots, as an example."""
@@ -114,14 +125,17 @@ class Desk:
         """The state as a picture, what can happen next, and what the promises say."""
         walk, node = self.walk, self.walk.at
         before = None if node.parent is None else node.parent.state
-        shown = picture(walk.about.spec, node.state, before, walk.lanes)
+        spec = walk.about.spec
+        shown = picture(spec, node.state, before, walk.lanes, walk.waiting, node.depth)
         promises, goals = promises_here(walk), goals_here(walk)
         return {
             "key": walk.key,
             "link": address(walk.about, walk.key),
             "depth": node.depth,
             "words": printable(walk.words_of(node)),
+            "said": list(map(printable, node.said)),
             "picture": attrs.asdict(shown),
+            "scene": {"wide": _scene(scene(shown)), "narrow": _scene(scene(shown, NARROW_SCENE))},
             "svg": self._svg(),
             "viewed": self.view_name,
             "choices": [
@@ -236,11 +250,23 @@ def _said(said: Said) -> dict[str, Any]:
 
 def _shapes(drawn: Picture) -> dict[str, Any]:
     """A picture as lists of numbers and texts, which the page draws."""
-    shapes = [
-        [s.kind, s.style, s.x, s.y, s.x2, s.y2, printable(s.text), printable(s.full)]
-        for s in drawn.shapes
+    return {
+        "width": drawn.width,
+        "height": drawn.height,
+        "shapes": list(map(_shape, drawn.shapes)),
+    }
+
+
+def _shape(s: Shape) -> list[Any]:
+    return [s.kind, s.style, s.x, s.y, s.x2, s.y2, printable(s.text), printable(s.full)]
+
+
+def _scene(drawn: Scene) -> dict[str, Any]:
+    parts = [
+        [p.kind, printable(p.label), p.card, p.is_changed, list(map(_shape, p.shapes))]
+        for p in drawn.parts
     ]
-    return {"width": drawn.width, "height": drawn.height, "shapes": shapes}
+    return {"width": drawn.width, "height": drawn.height, "parts": parts}
 
 
 def _table(story: Story) -> list[list[Any]]:

@@ -21,6 +21,8 @@ from groupcheck.model.engine.verdict import DEADLOCK, Path, Step
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.story import Lane
 from groupcheck.oracles.explain.explanation import WHY, Explanation, retell, rows
+from groupcheck.oracles.explain.own_messages import Waiting
+from groupcheck.oracles.explain.plain_story import messages_at_the_end
 from groupcheck.oracles.explain.subject import Subject
 from groupcheck.oracles.printable import brief, changes, place
 from groupcheck.traces.phrases import plural
@@ -61,6 +63,8 @@ class Node:
         # The child that was visited last, to which `redo` leads.
         self.last: Node | None = None
         self.known: tuple[Choice, ...] | None = None
+        # Lines of a log that tell the step that led here.
+        self.said: tuple[str, ...] = ()
 
     @property
     def line(self) -> list[Node]:
@@ -94,6 +98,8 @@ class Walk:
         self.about = about
         self.see = Semantics(about.spec)
         self.roots: dict[int, Node] = {}
+        # What is said about the walk as a whole, such as how it fits a log.
+        self.note = ""
         self.at = self._root(0)
         if key is not None:
             self.follow(key)
@@ -129,10 +135,11 @@ class Walk:
         choice = next((c for c in self.every_choice if c.number == number), None)
         if choice is None:
             raise UserError(f"no step has the number {number} here", where=self.about.title)
-        self._to(number, choice.step)
+        self.go(number, choice.step)
         return choice
 
-    def _to(self, number: int, step: Step) -> None:
+    def go(self, number: int, step: Step) -> None:
+        """Takes a step out of the state; `number`: its own among them."""
         at = self.at
         if at.depth >= LONGEST_WALK:
             raise UserError(f"a walk has at most {LONGEST_WALK:,} steps", do="go back, or begin")
@@ -166,7 +173,7 @@ class Walk:
             raise UserError(f"a walk has at most {LONGEST_WALK:,} steps", where=key[:60])
         self.at = self._root(start)
         for number, step in zip(numbers, path.steps, strict=True):
-            self._to(number, step)
+            self.go(number, step)
 
     def _is_known(self, key: str) -> bool:
         """Goes to the state at which a key ends, if the walk was there before. Was it?"""
@@ -193,7 +200,7 @@ class Walk:
                 break
             # Each step alike: groups with many outcomes come more often, as in `--random-walks`.
             taken.append(chance.choice(self.choices))
-            self._to(taken[-1].number, taken[-1].step)
+            self.go(taken[-1].number, taken[-1].step)
         return taken
 
     # -- what is here
@@ -294,6 +301,13 @@ class Walk:
     def key(self) -> str:
         """What `explain` and `--from` take to come here again."""
         return self.at.key
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """The messages of a protocol of one's own that are on their way here."""
+        if self.about.variant is not None:
+            return []
+        return messages_at_the_end(self.see, self.path)
 
     def told(self) -> tuple[Explanation, ...]:
         """The path so far, once for each promise that it breaks; once as it is if there is none."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -44,6 +45,7 @@ from groupcheck.oracles.show.pages import PAGE, render
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.findings.report import FileReport, GroupReport
+from groupcheck.traces.formats import OF_COORDINATORS
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.story.moments import Moment
@@ -56,6 +58,8 @@ ROWS, FEW_ROWS = 2000, 60
 """Of a table of rebalances or members."""
 FEW_ITEMS = 2_000
 """Of a picture."""
+WALKED = ("classic", "cooperative")
+"""Protocols of groups whose lines can be walked."""
 DATED = {23: "full", 18: "day"}
 """Characters of a time -> how much of its date is known."""
 
@@ -73,6 +77,8 @@ class Section:
     left_out: int
     # How many rows its tables have at most.
     rows: int
+    # What to type to walk its lines through the model; empty where that is not possible.
+    walk: str = ""
 
 
 def page(reports: Sequence[FileReport], answers: Sequence[Answer], layout: str = PAGE) -> str:
@@ -127,15 +133,28 @@ def _sections(
             items,
         )
         if not (drawn and found.drawn and k < PICTURES_SHOWN):
-            yield Section(in_words(answer, reports), "", Markup(""), 0, rows)
+            yield Section(in_words(answer, reports), "", Markup(""), 0, rows, _walk(answer))
             continue
         begin = show_time(found.begin)
         document = {**found.document(), "dated": DATED.get(len(begin), "none")}
         # Inside a script element only `<` could end the data.
         text = as_json(document).replace("<", "\\u003c")
-        yield Section(
-            in_words(answer, reports), f"picture{k + 1}", Markup(text), found.left_out, rows
-        )
+        told = in_words(answer, reports)
+        name = f"picture{k + 1}"
+        yield Section(told, name, Markup(text), found.left_out, rows, _walk(answer))
+
+
+def _walk(answer: Answer) -> str:
+    """What to type to walk a group's lines; empty for one whose lines no walk follows: it is no
+    classic one, it has static members, or no log of its coordinator is there.
+    """
+    for seen in answer.seen:
+        is_static = any(m.instance for m in seen.group.timeline.members.values())
+        is_walked = seen.group.protocol in WALKED and not is_static
+        if is_walked and seen.file.format in OF_COORDINATORS:
+            words = ["groupcheck", "explore", "--from", seen.file.path, "--group", answer.group]
+            return shlex.join(words)
+    return ""
 
 
 def _statements(answer: Answer) -> list[Statement]:

@@ -145,4 +145,8 @@ def command_line(about: Subject, command: str, key: str = "") -> str:
         words += ["--fault", f"{name}={count}"]
     for name in about.asked_invariants:
         words += ["--invariant", name]
+    for name in about.asked_goals:
+        words += ["--goal", name]
+    if about.ignores_deadlock:
+        words.append("--no-deadlock")
     return shlex.join(words)

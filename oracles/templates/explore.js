@@ -10,7 +10,7 @@
   const SVG = "http://www.w3.org/2000/svg";
   const opened = new Set(); // what the reader has unfolded, by name
   let here = first.key; // the key of the state that is shown
-  let line = first.key; // the furthest key of this branch, for `forward`
+  let line = first.end; // the furthest key of this branch, for `forward`
   let shown = null; // the last answer about a state
   let asked = 0; // the number of the last move, so that late answers are dropped
   let seed = 0;
@@ -141,6 +141,7 @@
     const begun = told.depth === 0;
     $("#where").textContent = begun ? `At the beginning: ${told.words}.`
       : `After ${plural(told.depth, "step")}: ${told.words}.`;
+    $("#said").replaceChildren(...told.said.map((text) => el("li", {}, text)));
     const broken = told.promises.filter((p) => p.true === false);
     const met = told.goals.filter((g) => g.true);
     $("#alarm").replaceChildren(
@@ -165,12 +166,58 @@
       const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(told.svg)}`;
       parts.push(el("img", { src: source, alt: `the state, drawn by ${told.viewed}` }));
     }
-    parts.push(...places(told.picture));
-    if (faults) {
+    if (told.picture.columns.length) {
+      parts.push(el("div", { class: "scene" }, sceneOf(told.scene.wide, "wide"),
+        sceneOf(told.scene.narrow, "narrow")));
+    }
+    if (faults && !(told.picture.columns.length && Object.keys(faults).length)) {
       const left = Object.entries(faults).map(([name, n]) => `${name} ${n}`).join(", ");
       parts.push(el("p", { class: "reason" }, `Faults left: ${left || "none"}`));
     }
+    const every = el("details", { id: "fields", open: !told.picture.columns.length
+      || opened.has("fields") }, el("summary", {}, "Every field"), ...places(told.picture));
+    every.addEventListener("toggle", () => {
+      if (every.open) opened.add("fields"); else opened.delete("fields");
+    });
+    parts.push(every);
+    const active = document.activeElement?.dataset?.part;
     $("#picture").replaceChildren(...parts);
+    // Who reads the scene by keyboard stays where they were.
+    if (active) [...$("#picture").querySelectorAll("[data-part]")]
+      .find((part) => part.dataset.part === active && part.checkVisibility())?.focus();
+  }
+
+  // The state as a drawing. Each part can be reached by Tab and says what it shows; Enter or a click
+  // opens the card that has every field of it.
+  function sceneOf({ width, height, parts }, style) {
+    const svg = draw("svg", { class: style, viewBox: `0 0 ${width} ${height}`, width, height,
+      role: "group", "aria-label": "the state" });
+    svg.append(headOf(`scene-${style}`));
+    parts.forEach(([kind, label, card, changed, shapes], k) => {
+      const part = draw("g", { class: `part ${kind}${changed ? " fresh" : ""}`, tabindex: 0,
+        role: card ? "button" : "img", "aria-label": changed ? `${label} (changed)` : label,
+        "data-part": `${style} ${k}` });
+      part.append(...shapes.map((shape) => shapeOf(shape, `scene-${style}`)));
+      if (card) {
+        part.addEventListener("click", () => showCard(card));
+        part.addEventListener("keydown", (event) => {
+          if (event.key === "Enter" || event.key === " ") {
+            event.preventDefault();
+            showCard(card);
+          }
+        });
+      }
+      svg.append(part);
+    });
+    return svg;
+  }
+
+  function showCard(name) {
+    $("#fields").open = true;
+    const card = [...$("#fields").querySelectorAll(".card")].find((c) => c.dataset.card === name);
+    const label = card?.querySelector("h3 button, h3");
+    card?.scrollIntoView({ block: "nearest" });
+    label?.focus();
   }
 
   function headed(title, summary) {
@@ -227,8 +274,8 @@
 
   function cardOf(card, more = "") {
     const [label, note] = named(card.name + more, card.name, card.note, card.source);
-    return el("article", { class: card.is_changed ? "card changed" : "card" },
-      el("h3", {}, label), note, ...rowsOf(card.rows, card.name));
+    return el("article", { class: card.is_changed ? "card changed" : "card", "data-card": card.name },
+      el("h3", { tabindex: -1 }, label), note, ...rowsOf(card.rows, card.name));
   }
 
   function rowsOf(rows, id) {
@@ -297,20 +344,22 @@
   function picture({ width, height, shapes }, style, name) {
     const svg = draw("svg", { class: style, viewBox: `0 0 ${width} ${height}`, width, height,
       role: "img", "aria-label": "the path as a swim-lane; the table below says the same" });
-    const marker = draw("marker", { id: `${name}-head`, viewBox: "0 0 8 8", refX: 7.5, refY: 4,
-      markerWidth: 7, markerHeight: 7, orient: "auto" });
-    marker.append(draw("path", { class: "head", d: "M0 0.5 8 4 0 7.5z" }));
-    svg.append(marker);
-    for (const [kind, look, x, y, x2, y2, text, full] of shapes) {
-      if (kind === "text") svg.append(draw("text", { class: look, x, y }, text, full));
-      else if (kind === "box") {
-        svg.append(draw("rect", { class: look, x, y, width: x2, height: y2 }, "", full));
-      } else {
-        const head = kind === "arrow" ? { "marker-end": `url(#${name}-head)` } : {};
-        svg.append(draw("line", { class: look, x1: x, y1: y, x2, y2, ...head }));
-      }
-    }
+    svg.append(headOf(name), ...shapes.map((shape) => shapeOf(shape, name)));
     return svg;
+  }
+
+  function headOf(name) {
+    const marker = draw("marker", { id: `${name}-head`, viewBox: "0 0 8 8", refX: 7.5, refY: 4,
+      markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" });
+    marker.append(draw("path", { class: "head", d: "M0 0.5 8 4 0 7.5z" }));
+    return marker;
+  }
+
+  function shapeOf([kind, look, x, y, x2, y2, text, full], name) {
+    if (kind === "text") return draw("text", { class: look, x, y }, text, full);
+    if (kind === "box") return draw("rect", { class: look, x, y, width: x2, height: y2 }, "", full);
+    const head = kind === "arrow" ? { "marker-end": `url(#${name}-head)` } : {};
+    return draw("line", { class: look, x1: x, y1: y, x2, y2, ...head });
   }
 
   function renderPath(told) {
@@ -465,7 +514,7 @@
 
   async function start() {
     let { key, error } = inAddress();
-    line = first.key;
+    line = first.end;
     if (key && !await go(key) && !shown) {
       error = $("#error").textContent;
       key = null;

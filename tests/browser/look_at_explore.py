@@ -178,6 +178,44 @@ def test_an_answer_that_the_page_asked_for_by_itself_takes_no_error_away(
     assert "has no nothing" in page.run("document.querySelector('#error').textContent")
 
 
+def test_the_scene_is_read_and_used_by_keyboard(browser: Chromium, bug: Server) -> None:
+    page = opened(browser, bug.address, width=1280, height=1000)
+    press(page, "ArrowLeft")
+    seen = "[...document.querySelectorAll('.scene .part')].filter(p => p.checkVisibility())"
+    told = page.run(f"{seen}.map(p => p.ariaLabel)")
+    assert told[0].startswith("coordinator: CompletingRebalance; generation 2")
+    assert "member B: COMPLETING_REBALANCE; generation 2 (changed)" in told
+    assert any(text.startswith("SyncGroup from member B to coordinator") for text in told)
+    assert page.run(f"{seen}.every(p => p.tabIndex === 0)")
+    assert page.run("document.querySelector('#fields').open") is False
+    page.run(f"{seen}.find(p => p.ariaLabel.startsWith('member A')).focus()")
+    page.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", text="\r")
+    assert page.run("document.querySelector('#fields').open")
+    assert page.run("document.activeElement.textContent") == "client[0]"
+    # What was in hand stays in hand after a step.
+    page.run(f"{seen}.find(p => p.ariaLabel.startsWith('member B')).focus()")
+    press(page, "1")
+    assert page.run("document.activeElement.ariaLabel").startswith("member B: STABLE")
+    assert page.errors == []
+
+
+def test_a_log_is_walked_line_by_line(browser: Chromium) -> None:
+    def asked() -> Subject:
+        raise AssertionError("the log says it")
+
+    with served(Desk(walk_from("sample:zombie:31", None, asked, False))) as server:
+        page = opened(browser, server.address)
+        said = "document.querySelector('#said').textContent"
+        assert page.run(said).startswith("line 31: HEARTBEAT of b-30a5faa8")
+        assert "26 of 26 steps that the log tells" in page.run("document.body.textContent")
+        press(page, "ArrowRight")
+        assert page.run(said) == "" and where(page).startswith("After 12 steps")
+        press(page, "Home")
+        press(page, "ArrowRight")
+        assert "line 1: JOIN_GROUP" in page.run(said)
+        assert page.errors == []
+
+
 def test_a_field_says_what_it_means_and_where_that_stands(browser: Chromium, bug: Server) -> None:
     page = opened(browser, bug.address)
     page.run(

@@ -37,7 +37,7 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[Host]:
-    assert (SITE / "try/python/groupcheck.zip").exists(), "make site builds what is looked at"
+    assert (SITE / "try/python/groupcheck.bin").exists(), "make site builds what is looked at"
     with Host(SITE) as running:
         yield running
 
@@ -264,9 +264,8 @@ def test_a_link_holds_the_text_and_runs_nothing(write: Page, browser: Chromium, 
     address = write.run("location.href")
     assert len(address) < 2_000
     opened = browser.open(address, **PHONE)
-    until(opened, "document.getElementById('text').value")
+    until(opened, "!document.getElementById('from-link').hidden")
     assert opened.run("document.getElementById('text').value") == WRONG
-    assert not opened.run("document.getElementById('from-link').hidden")
     until(opened, "performance.getEntriesByName('ready').length")
     assert opened.run("document.getElementById('answer').hidden")
     opened.picture(PICTURES / "try-phone.png")
@@ -299,6 +298,36 @@ def test_a_walk_is_gone_in_its_frame_and_its_link_opens_it(browser: Chromium, ho
     again.frame()
     again.picture(PICTURES / "try-walk-phone.png")
     assert again.run("document.documentElement.scrollWidth") == PHONE["width"]
+    assert again.errors == []
+    again.call("Page.close")
+
+
+def test_a_link_to_a_walk_of_one_s_own_holds_the_text_and_the_state(
+    browser: Chromium, host: Host
+) -> None:
+    page = browser.open(f"{host.address}try/#1/write/", width=1280, height=1000)
+    until(page, "document.getElementById('examples').options.length > 2")
+    page.run("document.getElementById('walk-it').click()")
+    until(page, "document.getElementById('code').textContent.startsWith('a walk')")
+    # What the page of the walk tells after a step, and when its button for a link is pressed.
+    for data in ("{ link: 'v=1&of=x&key=gc1-0.0' }", "{ copy: true }"):
+        source = "document.getElementById('page').contentWindow"
+        page.run(
+            f"dispatchEvent(new MessageEvent('message', {{ source: {source}, data: {data} }}))"
+        )
+    until(page, "location.hash.startsWith('#1/write/')")
+    until(page, "location.hash.length > 100")
+    address = page.run("location.href")
+    page.call("Page.close")
+    again = browser.open(address)
+    until(again, "!document.getElementById('from-link').hidden")
+    assert not again.run("document.getElementById('at-state').hidden")
+    until(again, "performance.getEntriesByName('ready').length")
+    assert again.run("document.getElementById('answer').hidden")  # nothing runs by itself
+    again.run("document.getElementById('walk-it').click()")
+    until(again, "document.getElementById('code').textContent.startsWith('a walk')")
+    srcdoc = "document.getElementById('page').srcdoc"
+    assert again.run(f'/"key": ?"gc1-0\\.0"/.test({srcdoc})')
     assert again.errors == []
     again.call("Page.close")
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from attrs import Factory, define
 
 KINDS = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm"}
-PACKED = (".zip", ".png", ".gz")
+PACKED = (".bin", ".zip", ".png", ".gz")
 
 
 @cache

@@ -53,7 +53,7 @@ from groupcheck.traces.requests.request_log import RequestLog
 from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.view import SEEN, View, visible
 from groupcheck.traces.requests.words import RefusedAnswer, exchange_text, why_not
-from groupcheck.traces.story.events import OtherProtocol, Stabilized, Timeouts
+from groupcheck.traces.story.events import Event, OtherProtocol, Stabilized, Timeouts
 from groupcheck.traces.story.moments import Moment, elapsed
 from groupcheck.traces.story.timeline import Timeline
 
@@ -102,6 +102,8 @@ class RequestTrail:
     # When the coordinator was first seen to have moved or to be loading.
     moved_away: float = float("inf")
     lines: int = 0
+    # Is told what `tell` is told.
+    told: Callable[[Event], None] | None = None
     # Of a KIP-848 group.
     epochs: EpochTrail | None = None
     heartbeats: ConsumerAnswers = Factory(
@@ -211,6 +213,8 @@ class RequestTrail:
 
     def tell(self, entry: Entry) -> None:
         """Something that happened to the group, in every world that fits."""
+        if self.told is not None:
+            self.told(entry.event)
         first, last = self.timeline.first, self.timeline.last
         self.timeline.observe(entry.event)
         self.timeline.first, self.timeline.last = first, last
@@ -432,10 +436,13 @@ class RequestTrail:
 
 
 def replay_requests(
-    log: RequestLog, group: str | None, seen: Callable[[Exchange, str], None] | None = None
+    log: RequestLog,
+    group: str | None,
+    seen: Callable[[Exchange, str], None] | None = None,
+    told: Callable[[Event], None] | None = None,
 ) -> FileReport:
-    """Replays one request log; `group`: only this one; `seen` is told of every exchange. Raises
-    `TraceError` if the file cannot be read.
+    """Replays one request log; `group`: only this one; `seen` is told of every exchange, `told` of
+    what happened to the groups. Raises `TraceError` if the file cannot be read.
     """
     trails: dict[str, RequestTrail] = {}
     too_many = 0
@@ -450,7 +457,7 @@ def replay_requests(
                 too_many += 1
                 continue
             view = View(log.source.capture)
-            trails[e.group] = RequestTrail(e.group, view=view, connections=connections)
+            trails[e.group] = RequestTrail(e.group, view=view, connections=connections, told=told)
         trails[e.group].observe(e)
     nothing = (
         f"no request of the group {group!r}"

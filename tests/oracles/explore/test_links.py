@@ -157,6 +157,28 @@ def test_a_command_line_judges_what_the_protocol_is_known_to_break() -> None:
     )
 
 
+def test_a_command_line_keeps_a_goal_of_one_s_own_and_that_deadlocks_are_left_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "goal of mine.py"
+    file.write_text(
+        "from groupcheck.model.engine import goal\n"
+        "@goal\n"
+        "def begun(core):\n"
+        "    '''A generation has begun.'''\n"
+        "    return core.generation > 0\n"
+    )
+    about = subject("classic", goals=("stable", f"{file}:begun"), deadlock=False)
+    line = command_line(about, "explore", "gc1-0.0")
+    assert "--goal stable" not in line  # the variant has it
+    assert cli.run([*shlex.split(line)[1:], "--do", "goal begun; why; why begun"]) == 0
+    told = capsys.readouterr().out
+    assert "begun is met after" in told and "of 36 promises" in told  # without deadlock
+    assert cli.run(shlex.split(command_line(about, "explain", "gc1-0.0"))[1:]) == 0
+    usual = command_line(subject("classic"), "explore", KEY)
+    assert usual == f"groupcheck explore classic --from {KEY}"
+
+
 def test_the_page_of_a_counterexample_says_how_to_walk_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
