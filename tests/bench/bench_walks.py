@@ -17,6 +17,7 @@ import json
 import os
 import pickle
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
@@ -135,6 +136,8 @@ def apart(work: Callable[[], tuple[float | None, int]]) -> tuple[float | None, i
     if child == 0:
         try:
             os.write(theirs, pickle.dumps(work()))
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(0)
     os.close(theirs)

@@ -13,6 +13,7 @@ import numpy as np
 from attrs import define, field
 
 from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.fast.explore import StoppedError
 from groupcheck.model.engine.fast.many_states import different
 from groupcheck.model.engine.fast.walked import Places, Walked
 from groupcheck.model.engine.paths import path_through
@@ -104,7 +105,7 @@ class Ways:
                     return self._path(k)
                 if self.search.states - known > NEW_STATES:
                     return None
-        except RuleError:  # of a rule that walks have not met
+        except (RuleError, StoppedError):  # of a rule that walks have not called, or at a limit
             return None
         return None
 

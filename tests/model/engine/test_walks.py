@@ -137,6 +137,25 @@ def test_a_path_is_short_among_the_walks_where_a_search_would_take_too_many_stat
     assert found.verdict == "violated" and broken_in(LINE, found)
 
 
+def test_a_limit_that_is_reached_while_a_path_is_shortened_ends_that_alone():
+    spec, limits = attrs.evolve(LINE, rules=[grow]), Limits(seconds=3600)
+
+    def later(self: Limits, states: int, seconds: float, level: int) -> str:
+        return "stopped" if looking else ""
+
+    looking = []
+    plain = shortening.Ways.of_all
+
+    def of_all(ways: shortening.Ways, name: str):
+        looking.append(name)
+        return plain(ways, name)
+
+    with patch.object(Limits, "reached", later), patch.object(shortening.Ways, "of_all", of_all):
+        found = walk(spec, Walks(64, 500), limits)
+    assert looking == ["below_nine"]
+    assert found.verdict == "violated" and broken_in(spec, found)
+
+
 GRID = Spec(
     "grid",
     {"x": single(0), "y": single(0), "z": single(0)},
