@@ -22,7 +22,7 @@ from groupcheck.model.engine import (
     step_invariant,
     urgent,
 )
-from groupcheck.model.engine.fast import shortening, threads, walks
+from groupcheck.model.engine.fast import search, shortening, threads, walks
 from groupcheck.model.engine.fast.walks import Walks, walk
 from groupcheck.model.engine.step import Semantics
 
@@ -101,7 +101,7 @@ def with_two_workers(spec: Spec, asked: Walks):
     """The same walks by two threads, as soon as there is anything to do."""
     with (
         patch.object(threads, "WORTH", 2),
-        patch.object(threads, "cores", lambda: 2),
+        patch.object(search, "cores", lambda: 2),
     ):
         return walk(spec, attrs.evolve(asked, workers=2))
 
