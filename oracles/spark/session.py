@@ -35,8 +35,8 @@ LOG = "spark.log"
 MASTERS = "local[2], local[*], spark://host:7077, yarn or k8s://..."
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*(\d+))?\])?")
 _SHOWN = 600  # characters of Spark's log in an error
-# Spark's JVM does little: it hands out tasks and waits. The optimising compiler and a collector with
-# threads of its own cost it more CPU time than they save.
+# Spark's JVM does little: it hands out tasks and waits. The optimising compiler and a collector
+# with threads of its own cost it more CPU time than they save.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _JVM_LOGGING = """\
 rootLogger.level = error

@@ -1,6 +1,6 @@
 """Many walkers side by side: each goes one step a round, and all states that they stand on are
-expanded together, as a level of a search is. So rows are filled in batches, threads and forked
-processes help, every successor of a state on a walk is looked at, and states are exact.
+expanded together, as a level of a search is. So rows are filled in batches, threads help,
+every successor of a state on a walk is looked at, and states are exact.
 
 Walkers differ (Holzmann, Joshi and Groce 2011, Swarm Verification Techniques; Groce et al. 2012,
 Swarm Testing): each has weights of its own for the outcomes of rules, some of which it avoids, and

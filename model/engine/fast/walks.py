@@ -53,7 +53,7 @@ class Walks:
     # The most steps of each.
     length: int = LENGTH
     seed: int = 0
-    # Threads for the search and processes for the rules; they change no answer.
+    # Threads; they change no answer.
     workers: int = 1
 
     def __str__(self) -> str:

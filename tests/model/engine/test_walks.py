@@ -1,5 +1,6 @@
 """Random walks: what they find is true, and finding nothing proves nothing."""
 
+from contextlib import ExitStack
 from itertools import islice
 from unittest.mock import patch
 
@@ -99,10 +100,10 @@ def test_a_seed_gives_the_same_walks_and_another_one_others():
 
 def with_two_workers(spec: Spec, asked: Walks):
     """The same walks by two threads, as soon as there is anything to do."""
-    with (
-        patch.object(threads, "WORTH", 2),
-        patch.object(search, "cores", lambda: 2),
-    ):
+    with ExitStack() as stack:
+        for name in ("WORTH", "LEAST", "ENOUGH"):
+            stack.enter_context(patch.object(threads, name, 2))
+        stack.enter_context(patch.object(search, "cores", lambda: 2))
         return walk(spec, attrs.evolve(asked, workers=2))
 
 
