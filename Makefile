@@ -10,7 +10,7 @@ REPOSITORY ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test browser browser-docs lint ruff types pytest format bench \
-	bench-assignors bench-first-minute bench-kernels bench-replay bench-spark nightly pythons \
+	bench-assignors bench-first-minute bench-kernels bench-replay bench-spark bench-walks nightly pythons \
 	release docs site clean mutants-engine mutants-protocol
 
 help:
@@ -70,6 +70,9 @@ bench-first-minute: $(READY) ## the first minute of a new user, fresh caches; 3 
 
 bench-kernels: $(READY) ## object code of a wheel beside that for this processor; two minutes
 	@$(RUN)/python tests/bench/bench_kernels.py
+
+bench-walks: $(READY) ## random walks beside breadth-first search on known bugs; 10 minutes
+	@$(RUN)/python tests/bench/bench_walks.py $(BENCH)
 
 bench-spark: $(READY) ## one search in one process and over Spark, side by side; 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)

@@ -21,7 +21,7 @@ from groupcheck.model.engine import (
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
 from groupcheck.oracles.check.engines import ENGINES, in_plain_python
-from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
+from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_named, walks_of
 from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, WalkedPath
 from groupcheck.oracles.explain.subject import Promise, Subject, subject
 from groupcheck.oracles.explain.unknown import one_of
@@ -193,6 +193,7 @@ def check(
     max_seconds: float | None = None,
     max_memory: int | None = None,
     max_depth: int | None = None,
+    walks: bool = False,
     random_walks: int | None = None,
     walk_length: int | None = None,
     seed: int | None = None,
@@ -222,16 +223,17 @@ def check(
     `invariants`: those to check, names or your own (default: all). `goals`: names or your own; each
     is shown by a shortest path. A name may be FILE.py:NAME. `constraints`: your own; states beyond
     one are checked, but not expanded. `deadlock`: is one a violation? `refines`: smaller specs that
-    this one must refine. `max_depth`: the most steps of a path. `random_walks`: go so many walks of
-    at most `walk_length` steps (100) in place of a search; the same `seed` (0) gives the same
-    walks. `progress=True`: judge promises about progress, of a variant these alone (a callable
-    hears how far it has come). `faults` (name -> budget) and `goals`: if one never happens, the
-    verdict is `unknown`. `max_memory`: bytes of resident memory that this process may use (with
-    `spark`: with those that it starts). `checkpoint` and `resume`: directories. `spark`: the Spark
-    master on whose executors the search runs. `store`: the URI where it keeps its states; `resume`
-    is such a URI, too. `shards`: the number of parts. `hand_over`: the width of a level from which
-    the search is spread. `conformed`: say which memories lie in scopes whose rows `conform` has
-    executed. `symmetry`: store one state for all that differ only in the order of equal elements?
+    this one must refine. `max_depth`: the most steps of a path. `walks`: go random walks of at most
+    `walk_length` steps (100) in place of a search, until nothing new has come for long;
+    `random_walks`: go so many. The same `seed` (0) gives the same walks. `progress=True`: judge
+    promises about progress, of a variant these alone (a callable hears how far it has come).
+    `faults` (name -> budget) and `goals`: if one never happens, the verdict is `unknown`.
+    `max_memory`: bytes of resident memory that this process may use (with `spark`: with those that
+    it starts). `checkpoint` and `resume`: directories. `spark`: the Spark master on whose executors
+    the search runs. `store`: the URI where it keeps its states; `resume` is such a URI, too.
+    `shards`: the number of parts. `hand_over`: the width of a level from which the search is
+    spread. `conformed`: say which memories lie in scopes whose rows `conform` has executed.
+    `symmetry`: store one state for all that differ only in the order of equal elements?
     None: with the fast engine, where an array has three elements or more.
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
@@ -246,13 +248,11 @@ def check(
         progress if callable(progress) else None,
         engine=engine,
         workers=workers,
-        checkpoint=checkpoint,
-        resume=resume,
+        checkpoint=checkpoint, resume=resume,
         spread=Spreading(spark, store, shards, hand_over),
-        conformed=conformed,
-        symmetry=symmetry,
-        walks=walks_of(random_walks, walk_length, seed),
-    )
+        conformed=conformed, symmetry=symmetry,
+        walks=walks_of(walks, random_walks, walk_length, seed, workers),
+    )  # fmt: skip
 
 
 def _judges(progress: Any) -> Any:
@@ -284,7 +284,7 @@ def run(
         _must_be_one_search(spread, walks, conformed)
     if walks is not None:
         others = (checkpoint, resume, spread.master, conformed, symmetry)
-        searching = engine != "fast" or workers != 1 or any(others)
+        searching = engine != "fast" or any(others)
         verdict = walked(about.spec, walks, limits, progress, searching)
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
         return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
@@ -378,7 +378,7 @@ def _must_be_one_search(spread: Spreading, walks: Walks | None, conformed: bool)
     """
     for name, given in (
         ("--spark", spread.master is not None),
-        ("--random-walks", walks is not None),
+        (walks_named(walks), walks is not None),
         ("--conformed", conformed),
     ):
         if given:

@@ -127,10 +127,16 @@ def bound_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Stop (unknown) after paths of N steps, if there are longer ones to new states.",
         ),
         click.option(
+            "--walks",
+            is_flag=True,
+            help="Go random walks in place of a search, until nothing new has come for long: for"
+            " what is too large to explore.",
+        ),
+        click.option(
             "--random-walks",
             type=POSITIVE,
             metavar="N",
-            help="Go N random walks in place of a search: for what is too large to explore.",
+            help="Go N random walks.",
         ),
         click.option(
             "--walk-length",

@@ -80,7 +80,13 @@ def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> Che
             spread=spread,
             conformed=options["conformed"],
             symmetry=options["symmetry"],
-            walks=walks_of(options["random_walks"], options["walk_length"], options["seed"]),
+            walks=walks_of(
+                options["walks"],
+                options["random_walks"],
+                options["walk_length"],
+                options["seed"],
+                options["workers"],
+            ),
         )
 
 

@@ -153,7 +153,9 @@ class GoalPath:
 class RandomWalks:
     """The random walks that took the place of a search; missing where there was one."""
 
-    number: Annotated[Positive, "How many were asked for."]
+    number: Annotated[
+        Positive | None, "How many were asked for. Null: until nothing new had come for long."
+    ]
     length: Annotated[Positive, "The most steps of each."]
     seed: Annotated[Count, "The same seed gives the same walks."]
 

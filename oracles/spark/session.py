@@ -35,6 +35,9 @@ LOG = "spark.log"
 MASTERS = "local[2], local[*], spark://host:7077, yarn or k8s://..."
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*(\d+))?\])?")
 _SHOWN = 600  # characters of Spark's log in an error
+# Spark's JVM does little: it hands out tasks and waits. The optimising compiler and a collector
+# with threads of its own cost it more CPU time than they save.
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _JVM_LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -159,7 +162,7 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
+        "spark.driver.extraJavaOptions": f"{JVM} -Dlog4j2.configurationFile={log4j.as_uri()}",
         "spark.python.daemon.module": "groupcheck.oracles.spark.daemon",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.task.maxFailures": str(ATTEMPTS),

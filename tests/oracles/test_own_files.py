@@ -346,18 +346,27 @@ def test_random_walks_from_the_command_line(mine, capsys: pytest.CaptureFixture[
     assert cli.run(["check", TWO_PHASES, "--set", "managers=3", *walks, "--json"]) == 3
     told = json.loads(capsys.readouterr().out)
     assert told["random_walks"] == {"number": 3, "length": 9, "seed": 5}
-    assert (told["engine"], told["verdict"], told["transitions"]) == ("walks", "unknown", 23)
+    assert (told["engine"], told["verdict"], told["transitions"]) == ("walks", "unknown", 93)
     assert cli.run(["check", f"{mine.name}:counting", *walks, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["violations"][0]["depth"] == 3
     for wrong in (
         ["--walk-length", "3"],
         ["--seed", "0"],
         [*walks, "--max-depth", "3"],
-        [*walks, "--workers", "2"],
         [*walks, "--engine", "reference"],
+        [*walks, "--walks"],
     ):
         assert cli.run(["check", TWO_PHASES, "--set", "managers=2", *wrong]) == 2
         assert "random-walks" in capsys.readouterr().err
+
+
+def test_walks_without_a_number(capsys: pytest.CaptureFixture[str]):
+    walks = ["check", TWO_PHASES, "--set", "managers=3", "--walks", "--workers", "2"]
+    assert cli.run([*walks, "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["random_walks"] == {"number": None, "length": 100, "seed": 0}
+    assert told["reason"].endswith("met nothing wrong; the last of them met no new state")
+    assert told["notes"][0].startswith("covered: 6 of 6 outcomes; rows of rules, by file: two_ph")
 
 
 def test_a_refinement_is_told_with_the_states_of_the_smaller_spec():

@@ -62,7 +62,7 @@ SEARCH: Sizes = {
     r.GOING: lambda n: n[r.ITEMS_SIZE],
     r.FIRING: lambda n: n[r.ITEMS_SIZE],
     r.VIEW_VALUES: lambda n: n[r.VIEW_WORDS],
-    r.DEGREES: lambda n: n[r.STATES],
+    r.DEGREES: lambda n: n[r.TO],
     r.FOLLOWED: lambda n: n[r.FOLLOWED_SIZE] * (n[r.WORDS] + 1),
     r.LEVELS: lambda n: n[r.LEVEL_SIZE],
     r.WALK_PATHS: lambda n: 2 * n[r.WORDS] + n[r.WALK_SIZE] * (3 * n[r.WORDS] + 4),

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -29,15 +28,7 @@ from groupcheck.model.engine.fast.segments import FILE
 from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.fast.shards.manifests import runs_in
 from groupcheck.model.engine.fast.shards.store import Store
-from groupcheck.model.engine.fast.walks import (
-    Numbers,
-    Outcome,
-    Walker,
-    Walks,
-    WrongError,
-    applied,
-    walk,
-)
+from groupcheck.model.engine.fast.walks import Walks, walk
 from groupcheck.model.engine.plain import plain_explore, plain_search
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.step import Semantics
@@ -130,63 +121,6 @@ def without_tables_of_predicates(spec: Spec, seed: int, states: int) -> Verdict:
         return explore.explore(spec)
 
 
-def over_rows_of_walks(spec: Spec) -> dict[str, Any]:
-    """By the tables that random walks draw from, with every outcome drawn."""
-    walker = Walker(spec, Walks(1))
-    model, looks, levels = walker.model, walker.looks, dict[Numbers, int]()
-    wrong, transitions, depth = dict[str, int](), 0, 0
-    names = {name: 0 for rule in spec.rules for name in rule.names}
-
-    def noted(look: Callable[[], None], at: int) -> None:
-        try:
-            look()
-        except WrongError as error:
-            for name in error.names:
-                wrong.setdefault(name, at)
-
-    def taken(state: Numbers) -> Iterator[tuple[list[Outcome], Numbers]]:
-        stack = [([outcome], applied(state, outcome)) for outcome in model.possible(state)]
-        while stack:
-            chain, now = stack.pop()
-            row = model.next_urgent(now)
-            stack += [([*chain, outcome], applied(now, outcome)) for outcome in row]
-            if not row:
-                yield chain, now
-
-    noted(walker.begin, 0)
-    for name in walker.see.broken_at_starts():
-        wrong.setdefault(name, 0)
-    for start in walker.starts:
-        noted(partial(looks.arrive, start, 0), 0)
-        levels[start] = 0
-    level = [state for state in walker.starts if model.within(state)]
-    while level and not wrong:
-        depth += 1
-        for state in level:
-            for chain, after in taken(state):
-                transitions += 1
-                for name, _, broken in chain:
-                    names[name] += 1
-                    wrong |= {p: depth for p in broken if p not in wrong}
-                wrong |= {r: depth for r in walker._unrefined(state, after) if r not in wrong}
-                if after not in levels:
-                    levels[after] = depth
-                    noted(partial(looks.arrive, after, depth), depth)
-            noted(partial(walker._must_move, state), depth - 1)
-        level = [s for s, at in levels.items() if at == depth and model.within(s)]
-    border = sum(not model.within(state) for state in levels)
-    return {
-        "states": len(levels) - border,
-        "border": border,
-        "transitions": transitions,
-        "depth": depth,
-        "rules": {name: n + walker.fired[name] for name, n in names.items()},
-        "goals": dict(looks.goals),
-        "violations": sorted(wrong.items(), key=lambda item: item[::-1]),
-        "violated": bool(wrong),
-    }
-
-
 def ways(
     spec: Spec, seed: int, states: int, thorough: bool, kept: str, spread: str
 ) -> dict[str, Callable[[], Verdict]]:
@@ -265,11 +199,7 @@ def disagreements_on(
     """
     with tempfile.TemporaryDirectory() as kept, tempfile.TemporaryDirectory() as spread:
         runs = ways(spec, seed, said["states"], thorough, kept, spread)
-        every: dict[str, Callable[[], Any]] = {
-            **runs,
-            "rows of walks": lambda: over_rows_of_walks(spec),
-        }
-        for engine, run in every.items():
+        for engine, run in runs.items():
             if wrong := disagreement(spec, said, run):
                 yield f"seed {seed}, {engine} (found, judged): {wrong}"
         if wrong := walked(spec, said, seed):

@@ -47,7 +47,8 @@ def search(where: str, folder: Path, states: int | None = None) -> str:
             v = distribute(spec, InProcess(2), str(folder), limits, widest=2000, resume=resumed)
     except UserError as error:
         return f"error: {error}"
-    return f"{v.verdict} {v.states} {v.transitions} {v.depth}"
+    told = f"{v.verdict} {v.states} {v.transitions} {v.depth}"
+    return told if v.unsaved is None else f"{told}, not saved: {v.unsaved}"
 
 
 def begun(where: str, folder: Path) -> subprocess.Popen[str]:

@@ -76,10 +76,21 @@ code is on disk never imports numba.
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
 # stretch of a list of places; the edges of a stretch of the log; the steps of a list of places;
-# states of the log to other places
-EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW, RELOCATE = range(
-    11
-)
+# states of the log to other places; the edges of a list of places
+(
+    EXPAND,
+    RETRY,
+    CHECK,
+    BACKWARD,
+    RECHECK,
+    REINDEX,
+    TAKE_IN,
+    LISTED,
+    LINK,
+    FOLLOW,
+    RELOCATE,
+    EDGES_OF,
+) = range(12)
 
 # Of the words that threads share: the place of the log from which on no segment is taken, and
 # whether all are to stop; each on a cache line of its own.

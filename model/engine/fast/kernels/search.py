@@ -49,7 +49,20 @@ ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
 NOTHING, SEGMENT = U(r.NOTHING), U(r.SEGMENT)
 NEXT_PLACE, STOP = U(r.NEXT_PLACE), U(r.STOP)
 OPEN = U(r.OPEN)
-EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW, RELOCATE = (
+(
+    EXPAND,
+    RETRY,
+    CHECK,
+    BACKWARD,
+    RECHECK,
+    REINDEX,
+    TAKE_IN,
+    LISTED,
+    LINK,
+    FOLLOW,
+    RELOCATE,
+    EDGES_OF,
+) = (
     U(r.EXPAND),
     U(r.RETRY),
     U(r.CHECK),
@@ -61,6 +74,7 @@ EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW,
     U(r.LINK),
     U(r.FOLLOW),
     U(r.RELOCATE),
+    U(r.EDGES_OF),
 )
 
 
@@ -232,7 +246,7 @@ def block(wide, chained, ctx, s, hi, mode):
         if mode == RETRY:
             place = listed[s * TWO]
         else:
-            place = listed[s] if mode in (CHECK, LISTED, FOLLOW) else s
+            place = listed[s] if mode in (CHECK, LISTED, FOLLOW, EDGES_OF) else s
         if ctx[r.BLOCKS] != ZERO:
             weigh(wide, ctx, log, place)
         if mode == RETRY:
@@ -253,8 +267,8 @@ def block(wide, chained, ctx, s, hi, mode):
                 )
                 put_off += more
                 chunk += ONE
-            if mode == LINK:
-                halves(ctx[r.DEGREES])[place] = k - begun if put_off == ZERO else OPEN
+            if mode in (LINK, EDGES_OF):
+                halves(ctx[r.DEGREES])[s] = k - begun if put_off == ZERO else OPEN
                 k = k if put_off == ZERO else begun
             elif mode in (BACKWARD, FOLLOW):
                 pass
@@ -414,7 +428,7 @@ def search(wide, chained, ctx):
         return
     size = ctx[r.BUFFER_SIZE]
     room, crowded_room, put_off_room = ctx[r.ROOM], ctx[r.CROWDED_ROOM], ctx[r.PUT_OFF_SIZE]
-    if mode in (BACKWARD, CHECK, LINK, FOLLOW):  # they append nothing
+    if mode in (BACKWARD, CHECK, LINK, FOLLOW, EDGES_OF):  # they append nothing
         room, crowded_room, put_off_room = ALL, ALL, ALL
     ctx[r.FOUND_AT] = ALL
     while (
@@ -423,7 +437,7 @@ def search(wide, chained, ctx):
         and ctx[r.CROWDED] + size < crowded_room
         and ctx[r.PUT_OFF_COUNT] + size < put_off_room
         and ctx[r.ENDLESS] == ZERO
-        and (mode != LINK or ctx[r.EDGE_COUNT] + size <= ctx[r.EDGE_ROOM])
+        and (mode not in (LINK, EDGES_OF) or ctx[r.EDGE_COUNT] + size <= ctx[r.EDGE_ROOM])
         and ctx[r.UNEQUAL] == ZERO
     ):
         before = s
@@ -440,7 +454,7 @@ def search(wide, chained, ctx):
             if reaches(wide, ctx, k):
                 ctx[r.FOUND_AT] = s - ONE
                 break
-        elif mode == LINK:
+        elif mode in (LINK, EDGES_OF):
             link(wide, ctx, log, buffer, hashes, needs, k)
         elif mode == FOLLOW:
             if not list_steps(wide, ctx, k, words(ctx[r.LIST])[s - ONE]):

@@ -172,7 +172,7 @@ class _Shift:
         """Takes in what was found for this shard, and writes what is new."""
         for name in self.work.incoming or ():
             block = self.store.read(name, [self.work.shard])
-            self.read += block.sections[0].nbytes
+            self.read += block.stored
             self._take_in(there, *found_in(block, 0, self.replica.packed))
         log = self.replica.log
         self.frontier = log.packed_states(there.states, log.states).copy()
