@@ -112,18 +112,16 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def resident_mib() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") >> 20
-
-
+@pytest.hookimpl(trylast=True)  # what a test has patched is as it was
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """A check leaves tables of some 25 MB in a cycle of few objects, which the collector does not
     know to be large: without this a process of tests had 6 GB at its end.
     """
-    if resident_mib() > item.config.stash.get(AFTER_COLLECTION, 0) + GROWTH_MIB:
+    from groupcheck.model.engine.resident import resident_bytes  # not before the variable is set
+
+    if resident_bytes() >> 20 > item.config.stash.get(AFTER_COLLECTION, 0) + GROWTH_MIB:
         gc.collect()
-        item.config.stash[AFTER_COLLECTION] = resident_mib()
+        item.config.stash[AFTER_COLLECTION] = resident_bytes() >> 20
 
 
 class OneJvm(LoadFileScheduling):  # type: ignore[misc]

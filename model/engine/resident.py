@@ -1,4 +1,4 @@
-"""The memory of this process, and what is said where it ends.
+"""The memory and the cores of this process, and what is said where it ends.
 
 `psutil` and `resource` are imported late: both are compiled, and neither is in a browser tab, where
 nothing limits address space and nobody can tell how much memory is taken.
@@ -36,6 +36,12 @@ def process(pid: int) -> psutil.Process:
     import psutil
 
     return psutil.Process(pid)
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def resident_bytes() -> int:

@@ -228,8 +228,8 @@ def bugs(
         return _real_bugs(ids, as_json, parquet, html, scored)
     from rich.console import Group
 
+    from groupcheck.model.engine.resident import cores
     from groupcheck.oracles.check import bugs, score
-    from groupcheck.oracles.processes.parallel import cores
     from groupcheck.oracles.show.meter import reports
 
     _can_write_table(parquet)

@@ -16,6 +16,7 @@ from typing import IO, Any
 from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.resident import cores
 from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.oracles.generate.client_files import write_clients, write_had
 from groupcheck.oracles.generate.clock import Clock
@@ -24,7 +25,7 @@ from groupcheck.oracles.generate.generate_types import GenerateDocument, Log
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
 from groupcheck.oracles.generate.run import Run
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.processes.parallel import cores, results
+from groupcheck.oracles.processes.parallel import results
 from groupcheck.oracles.processes.supervisor import temporary_folder, until_interrupted
 from groupcheck.oracles.show.meter import reports, time_left
 from groupcheck.oracles.show.terminal import EXIT_CODES, say

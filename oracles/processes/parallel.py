@@ -7,7 +7,6 @@ A pool of `multiprocessing` waits for ever for a worker that the system has kill
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -26,12 +25,6 @@ R = TypeVar("R")
 WORTH_S = 1.0  # of work that is left, from which on more processes are started
 # A copy of this process has all that is imported. Elsewhere a copy of one is not safe.
 HOW = "fork" if sys.platform == "linux" else "spawn"
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def results(

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.resident import cores
 from groupcheck.model.variants import registry
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.parquet import needed
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say

@@ -16,9 +16,9 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.resident import cores
 from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show import json_schemas, parquet
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.suite import tell

@@ -12,8 +12,8 @@ import time
 from collections.abc import Sequence
 from unittest.mock import patch
 
-from groupcheck.model.engine.fast.hands import cores
 from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.resident import cores
 from groupcheck.model.engine.staged import explore
 from groupcheck.oracles.explain.subject import subject
 

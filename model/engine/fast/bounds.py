@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.store import FENCE, PAINT, Reserved, Words, aligned_zeros
+from groupcheck.model.engine.fast.store import CHECKED, FENCE, PAINT, Reserved, Words, aligned_zeros
 
 Arrays = Mapping[int, NDArray[Any]]
 Sizes = dict[int, Callable[[list[int]], int]]
@@ -86,10 +86,10 @@ COUNTS = {
 
 
 def fenced(register: int, array: NDArray[Any]) -> NDArray[Any]:
-    """A copy with a fence behind it; the array itself where no kernel writes it, or where it lies
-    in a file.
+    """A copy with a fence behind it; the array itself where bounds are not checked, where no kernel
+    writes it, or where it lies in a file.
     """
-    if register not in WRITTEN or not array.size or isinstance(array, np.memmap):
+    if not CHECKED or register not in WRITTEN or not array.size or isinstance(array, np.memmap):
         return array
     size = array.nbytes
     room = aligned_zeros(size // 8 + 1 + FENCE, np.uint64)

@@ -275,10 +275,6 @@ class Exploration(Loop):
         queue[: len(pairs)] = pairs
         self.registers[r.DEFERRED_COUNT] = len(pairs) // 2
 
-    def look_at_limits(self) -> None:
-        """Now and then. Raises what `pulse` raises."""
-        self._pulse_in_time()
-
     # -- rows
 
     def fill(self) -> None:
@@ -330,14 +326,14 @@ class Exploration(Loop):
         number = 0
         try:
             for number, rows, places in work:
-                self._pulse_in_time()
+                self.pulse_in_time()
                 began = time.perf_counter()
                 if number >= self.tables.urgent:
                     self.predicates.fill(number, rows, places, tape)
                     self._spent_on(number, began)
                     continue
                 self.rows.prepare(number)
-                most = self.rows.batch(number, rows, places, tape, self._pulse_in_time)
+                most = self.rows.batch(number, rows, places, tape, self.pulse_in_time)
                 self.packed.most[number] = max(self.packed.most[number], most)
                 self._spent_on(number, began)
         except RuleError as error:
@@ -346,8 +342,10 @@ class Exploration(Loop):
             at = self.rows.place if number < self.tables.urgent else self.predicates.place
             raise error.at(self.key_to(at)) from error
 
-    def _pulse_in_time(self) -> None:
-        """Looks at limits, unless that was done a moment ago: it takes as long as a few rules."""
+    def pulse_in_time(self) -> None:
+        """Looks at limits, unless that was done a moment ago: it takes as long as a few rules.
+        Raises what `pulse` raises.
+        """
         if time.perf_counter() - self._pulsed > PULSE:
             self.pulse()
             self._pulsed = time.perf_counter()
@@ -372,7 +370,7 @@ class Exploration(Loop):
     def look_at_whole_states(self, first: int) -> None:
         """Predicates over the whole state, for the states from `first` on, in Python."""
         for place in range(first, self.log.states) if self.tables.constant else ():
-            self._pulse_in_time()
+            self.pulse_in_time()
             self.predicates.arrive(self.state(place), place, self.tables.constant)
 
     def give_up(self) -> None:

@@ -25,8 +25,7 @@ class KernelRegisters:
 
     def hold(self, register: int, array: NDArray[Any]) -> NDArray[Any]:
         """Points a register to an array and keeps the array."""
-        if CHECKED:
-            array = bounds.fenced(register, array)
+        array = bounds.fenced(register, array)
         self.arrays[register] = array
         self.registers[register] = address(array) if array.size else 0
         return array

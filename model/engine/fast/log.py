@@ -73,9 +73,9 @@ class Log:
         # that they may write beyond ROOM; places that are not written yet, in order.
         self.shared: Words | None = None
         self.sharers, self.slack = 1, 0
+        self.holes: list[tuple[int, int]] = []
         self.is_indexed = False  # are all states in the index?
         self.crowded_room = 0  # crowded states that the index has room for
-        self.holes: list[tuple[int, int]] = []
         packed.point(r.LOG, self.memory)
 
     @property

@@ -22,7 +22,7 @@ from groupcheck.model.engine.promises import ALL, Predicate
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import Move, Orbits
 from groupcheck.model.engine.tabled.predicates import grouped, numbered
-from groupcheck.model.engine.tabled.tables import Asked, Tables, Views
+from groupcheck.model.engine.tabled.tables import CasedPredicate, Tables, Views
 
 Numbers = NDArray[np.int64]
 FEW = 1 << 16  # different combinations that are counted off, not sorted
@@ -80,7 +80,7 @@ class Bulk:
         """`packed_states`: states x words."""
         return States(places, packed_states, self.packed.state_fields)
 
-    def holding(self, asked: Asked, states: States) -> NDArray[np.bool_]:
+    def holding(self, asked: CasedPredicate, states: States) -> NDArray[np.bool_]:
         """In which of these states a predicate holds for every binding."""
         p, cases = asked
         holds = np.ones(len(states.places), bool)

@@ -10,13 +10,13 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.direct import Direct
 from groupcheck.model.engine.fast.exploration import AT_ONCE, Exploration, Work
 from groupcheck.model.engine.fast.factoring import Factoring, by_table
-from groupcheck.model.engine.fast.hands import cores
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.fast.untabled_predicates import UntabledPredicates
 from groupcheck.model.engine.paths import path_through, shown_by, unwound
+from groupcheck.model.engine.resident import cores
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
@@ -262,7 +262,7 @@ class Search(Exploration):
     def give_up(self) -> None:
         """Gives back what only a search that goes on needs; paths can still be found."""
         super().give_up()
-        self.threads.hands.clear()
+        self.threads.helpers.clear()
 
     @property
     def bytes(self) -> int:

@@ -27,15 +27,21 @@ import numpy as np
 from attrs import define, field
 
 from groupcheck.model.engine.fast.exploration import Exploration
-from groupcheck.model.engine.fast.hands import OWN, QUEUES, Hand, Seen, run_all
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.store import Words, address, joined
+from groupcheck.model.engine.fast.thread_state import (
+    OWN,
+    QUEUES,
+    SearchSnapshot,
+    ThreadState,
+    run_all,
+)
 
 WORTH = 1 << 13  # states of a stretch below which one thread is as quick
 LEAST, MOST = 1 << 10, 1 << 14  # states of a part
-MINE = 1 << 12  # the most that the caller takes, who comes back to fill rows
-ENOUGH = 1 << 8  # rows that are filled at once while there is something else to do
-AGAIN = 0.02  # seconds after which one who waits looks at limits
+MOST_OF_CALLER = 1 << 12  # the most states of a part of the caller, who comes back to fill rows
+ROWS_AT_ONCE = 1 << 8  # rows that are filled at once while there is something else to do
+LOOK_S = 0.02  # seconds after which one who waits looks at limits
 # Seconds after which Python takes its lock from a thread that calls rules: the others need it only
 # for a moment, to take their next part.
 SWITCH = 0.0005
@@ -52,7 +58,7 @@ class Threads:
     # How many there are, the caller's own included.
     workers: int
     # What each of the others has for itself; made at the first stretch.
-    hands: list[Hand] = field(factory=list)
+    helpers: list[ThreadState] = field(factory=list)
     # They write into arrays now, so the caller must not leave and free them.
     are_busy: bool = False
     # Of the level in hand: parts that were given back, and what nobody has taken yet.
@@ -64,7 +70,7 @@ class Threads:
     given: list[list[Words]] = field(factory=lambda: [[] for _ in QUEUES])
     waiting: list[list[Words]] = field(factory=lambda: [[], []])
     # The search as threads see it that take their next part; None: they pause.
-    seen: Seen | None = None
+    snapshot: SearchSnapshot | None = None
     # How many others are at work, whether there is nothing left to do, and what one has raised.
     at_work: int = 0
     is_over: bool = False
@@ -72,7 +78,7 @@ class Threads:
     is_short: bool = False
     raised: BaseException | None = None
     # The caller's place and segment while threads pause; how many crowded states each may add.
-    mine: Hand = field(factory=Hand)
+    caller: ThreadState = field(factory=ThreadState)
     share: int = 0
     # Seconds in all levels so far: of all threads, by what they did or waited for.
     spent: defaultdict[str, float] = field(factory=lambda: defaultdict(float))
@@ -83,7 +89,7 @@ class Threads:
 
     @property
     def bytes(self) -> int:
-        return sum(array.nbytes for hand in self.hands for array in hand.arrays.values())
+        return sum(array.nbytes for helper in self.helpers for array in helper.arrays.values())
 
     def bytes_soon(self, search: Exploration) -> int:
         """The bytes that they will need, beyond what they have: queues, and room in the log."""
@@ -101,14 +107,14 @@ class Threads:
 
     def stretch(self, search: Exploration, first: int, end: int) -> int:
         """Expands the states first .. end-1 completely; returns `end`."""
-        self.hands += [Hand() for _ in range(self.workers - 1 - len(self.hands))]
-        del self.hands[self.workers - 1 :]
+        self.helpers += [ThreadState() for _ in range(self.workers - 1 - len(self.helpers))]
+        del self.helpers[self.workers - 1 :]
         self.left, self.is_over, self.raised = (first, end), False, None
         self.back.clear()
         self.given, self.waiting = [[] for _ in QUEUES], [[], []]
-        for hand in (self.mine, *self.hands):
-            hand.place = hand.segment_end = search.log.states
-            hand.crowded = hand.transitions = 0
+        for state in (self.caller, *self.helpers):
+            state.place = state.segment_end = search.log.states
+            state.crowded = state.transitions = 0
         switch = sys.getswitchinterval()
         shared = np.zeros(r.SHARED_WORDS, np.uint64)
         shared[r.NEXT_PLACE] = search.log.states
@@ -116,7 +122,8 @@ class Threads:
         try:
             sys.setswitchinterval(SWITCH)
             self._open(search, shared)
-            run_all([partial(self._lead, search), *[partial(self._follow, h) for h in self.hands]])
+            jobs = [partial(self._run_helper, helper) for helper in self.helpers]
+            run_all([partial(self._run_caller, search), *jobs])
             if self.raised is not None:
                 raise self.raised
         finally:
@@ -136,8 +143,8 @@ class Threads:
         log.shared = shared
         numbers = {
             r.SHARED: address(shared),
-            r.STATES: self.mine.place,
-            r.SEGMENT_END: self.mine.segment_end,
+            r.STATES: self.caller.place,
+            r.SEGMENT_END: self.caller.segment_end,
             r.CROWDED_ROOM: crowded + self.share,
         }
         search.packed.set(numbers)
@@ -154,7 +161,7 @@ class Threads:
 
     def _show(self, search: Exploration) -> None:
         with self.changed:
-            self.seen = Seen.of(search)
+            self.snapshot = SearchSnapshot.of(search)
             self.changed.notify_all()
 
     def _close(self, search: Exploration) -> Words:
@@ -162,11 +169,11 @@ class Threads:
         Returns what was shared.
         """
         log, registers, shared = search.log, search.registers, search.log.shared
-        self.seen = None
+        self.snapshot = None
         assert shared is not None
-        self.mine.place = int(registers[r.STATES])
-        self.mine.segment_end = int(registers[r.SEGMENT_END])
-        every = (self.mine, *self.hands)
+        self.caller.place = int(registers[r.STATES])
+        self.caller.segment_end = int(registers[r.SEGMENT_END])
+        every = (self.caller, *self.helpers)
         log.holes = sorted((h.place, h.segment_end) for h in every if h.place < h.segment_end)
         log.shared = None
         crowded = int(registers[r.CROWDED])
@@ -174,12 +181,12 @@ class Threads:
             r.SHARED: 0,
             r.STATES: int(shared[r.NEXT_PLACE]),
             r.SEGMENT_END: r.HASHED,
-            r.CROWDED: crowded + sum(hand.crowded for hand in self.hands),
+            r.CROWDED: crowded + sum(helper.crowded for helper in self.helpers),
             r.CROWDED_ROOM: log.crowded_room,
         }
         search.packed.set(numbers)
-        for hand in self.hands:
-            hand.crowded = 0
+        for helper in self.helpers:
+            helper.crowded = 0
         return shared
 
     @contextlib.contextmanager
@@ -189,7 +196,7 @@ class Threads:
         assert shared is not None
         shared[r.STOP] = 1
         with self.changed:
-            self.seen = None
+            self.snapshot = None
             while self.at_work:
                 self.changed.wait()
         shared = self._close(search)
@@ -199,7 +206,7 @@ class Threads:
     def make_room(self, search: Exploration) -> None:
         """Room in log and index for one more buffer of successors of each thread."""
         log, size = search.log, search.packed.get(r.BUFFER_SIZE)
-        crowded = max((hand.crowded for hand in self.hands), default=0)
+        crowded = max((helper.crowded for helper in self.helpers), default=0)
         is_crowded = crowded + 2 * size >= self.share or search.packed.get(
             r.CROWDED
         ) + 2 * size >= search.packed.get(r.CROWDED_ROOM)
@@ -219,11 +226,11 @@ class Threads:
             findings.wrong[name] = (depth, moved.get(place, place), kind)
         for name, place in findings.first.items():
             findings.first[name] = moved.get(place, place)
-        for hand in self.hands:
-            search.registers[r.TRANSITIONS] += hand.transitions
-            if r.FIRED in hand.arrays:
-                search.packed.arrays[r.FIRED][:] += hand.arrays[r.FIRED]
-                hand.arrays[r.FIRED][:] = 0
+        for helper in self.helpers:
+            search.registers[r.TRANSITIONS] += helper.transitions
+            if r.FIRED in helper.arrays:
+                search.packed.arrays[r.FIRED][:] += helper.arrays[r.FIRED]
+                helper.arrays[r.FIRED][:] = 0
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -263,53 +270,53 @@ class Threads:
         if at == first:
             self.is_short = True
 
-    def _follow(self, hand: Hand) -> None:
+    def _run_helper(self, helper: ThreadState) -> None:
         """Takes parts until there are none."""
         while True:
             began = time.perf_counter()
             with self.changed:
                 part = None
                 while not self.is_over and (
-                    self.seen is None or self.is_short or (part := self._part(MOST)) is None
+                    self.snapshot is None or self.is_short or (part := self._part(MOST)) is None
                 ):
-                    is_paused = self.seen is None or self.is_short
+                    is_paused = self.snapshot is None or self.is_short
                     self.changed.wait()
                     began = self._spent(PAUSE if is_paused else END, began)
-                if self.is_over or part is None or self.seen is None:
+                if self.is_over or part is None or self.snapshot is None:
                     return
-                seen = self.seen
+                snapshot = self.snapshot
                 self.at_work += 1
             queues: list[Words] = []
             at = part[0]
             try:
-                at = hand.expand(seen, *part, self.share)
-                queues = hand.queues()
+                at = helper.expand(snapshot, *part, self.share)
+                queues = helper.queues()
             except BaseException as error:
                 self.raised = error
             finally:
-                del seen
+                del snapshot
                 with self.changed:
                     self._spent(EXPAND, began)
                     self._give(queues, at, *part)
                     self.at_work -= 1
                     self.changed.notify_all()
 
-    def _lead(self, search: Exploration) -> None:
+    def _run_caller(self, search: Exploration) -> None:
         """Takes parts, too, and fills the rows that all lack: these come first where they are
         many.
         """
         began = time.perf_counter()
         try:
             while self.raised is None:
-                search.look_at_limits()
+                search.pulse_in_time()
                 asked = search.packed.get(r.ASKED_COUNT)
                 with self.changed:
                     is_given = any(self.given[:2])
-                    is_part = not is_given and asked < ENOUGH
-                    part = self._part(MINE) if is_part else None
+                    is_part = not is_given and asked < ROWS_AT_ONCE
+                    part = self._part(MOST_OF_CALLER) if is_part else None
                     is_left = is_given or asked or any(self.waiting)
                     if part is None and not is_left and self.at_work:
-                        self.changed.wait(AGAIN)
+                        self.changed.wait(LOOK_S)
                         began = self._spent(END, began)
                         continue
                 if part is not None:

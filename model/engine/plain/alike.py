@@ -31,7 +31,7 @@ Case = tuple[int, ...]  # the values of index variables
 
 
 @frozen
-class Asked:
+class PredicateCase:
     """A predicate in one case."""
 
     predicate: Predicate
@@ -95,7 +95,7 @@ class Alike:
                 moving.add(parted(index or part.own)[0])
         return tuple(variable in moving for variable in indexing(spec, part).sizes)
 
-    def _cases(self, p: Predicate, usual: str) -> dict[Case, Asked]:
+    def _cases(self, p: Predicate, usual: str) -> dict[Case, PredicateCase]:
         found = {}
         variables = [*indexing(self.tabled.spec, p).sizes]
         moving = dict(zip(variables, self._moving(p)))
@@ -105,7 +105,7 @@ class Alike:
                 _moved((*case.values(),), moves, order) for order in self.exchange.generators
             )
             read = itemgetter(*places) if places else lambda state: ()
-            found[(*case.values(),)] = Asked(p, case, usual, read, after)
+            found[(*case.values(),)] = PredicateCase(p, case, usual, read, after)
         return found
 
     # -- rules
@@ -177,7 +177,9 @@ class Alike:
                 if asked.read(state) not in asked.known:
                     self._look(cases, case, state, place)
 
-    def _look(self, cases: dict[Case, Asked], case: Case, state: Numbers, place: int) -> None:
+    def _look(
+        self, cases: dict[Case, PredicateCase], case: Case, state: Numbers, place: int
+    ) -> None:
         findings, todo = self.tabled.findings, [(case, state)]
         while todo:
             case, now = todo.pop()

@@ -10,13 +10,13 @@ from groupcheck.model.engine.promises import ALL
 from groupcheck.model.engine.refinement import Refined
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
-from groupcheck.model.engine.tabled.tables import Asked
+from groupcheck.model.engine.tabled.tables import CasedPredicate
 
 
 class Answers:
     """Predicates that are asked for whole states."""
 
-    def __init__(self, tabled: Tabled, asked: Sequence[Asked]) -> None:
+    def __init__(self, tabled: Tabled, asked: Sequence[CasedPredicate]) -> None:
         self.tabled, self.asked = tabled, asked
         # Of a predicate, case and the numbers that it reads there: does it hold?
         self._known: dict[tuple[int, int, Numbers], bool] = {}

@@ -60,6 +60,16 @@ def numbered(pool: Pool, view: Predicate, value: Any) -> int:
         raise RuleError(view.name, what, {}, kind="view") from error
 
 
+def _is_truth(answer: Any) -> bool:
+    """May a predicate give this?"""
+    return answer is True or answer is False
+
+
+def _is_value(answer: Any) -> bool:
+    """Is it surely a value that a view may give?"""
+    return answer.__class__ in SURE or not flaw(answer, answer)
+
+
 class Predicates:
     """Views and predicates of a spec, evaluated on the values of their inputs.
 
@@ -106,15 +116,7 @@ class Predicates:
                 if plan.ask is None or view.sources is None:
                     value = self.see.evaluate(view.view, dict(view.binding), self.state_of(place))
                 else:
-                    try:
-                        value = plan.ask(ids)
-                        is_odd = value.__class__ not in SURE and flaw(value, value) != ""
-                    except UserError:
-                        raise
-                    except (Exception, SystemExit):
-                        is_odd = True
-                    if is_odd:  # asked again: that says what is wrong
-                        value = self._asked(view.view, plan, view.sources, ids)
+                    value = self._answer(plan, view.view, view.sources, ids, _is_value)
                 known = met[key] = numbered(pool, view.view, value)
             yield known
 
@@ -141,14 +143,7 @@ class Predicates:
             if plan.ask is None or bound.sources is None:
                 answer = self._decided(number, bound, ids)
             else:
-                try:
-                    answer = plan.ask(ids)
-                except UserError:
-                    raise
-                except (Exception, SystemExit):
-                    answer = None
-                if answer is not True and answer is not False:
-                    answer = self._asked(p, plan, bound.sources, ids)
+                answer = self._answer(plan, p, bound.sources, ids, _is_truth)
             met[key] = 1
             if bool(answer) == of_interest:
                 self.findings.note(p, place)
@@ -166,9 +161,26 @@ class Predicates:
             bound.predicate, bound.usual, case, lambda b: found[tuple(b.items())]
         )
 
-    def _asked(
-        self, p: Predicate, plan: Plan, sources: tuple[Source, ...], ids: Sequence[int]
+    def _answer(
+        self,
+        plan: Plan,
+        p: Predicate,
+        sources: tuple[Source, ...],
+        ids: tuple[int, ...],
+        is_fine: Callable[[Any], bool],
     ) -> Any:
+        """What a predicate or view gives for these inputs. One that raises, or gives something odd,
+        is asked again by the plain semantics, which say what is wrong. Raises `RuleError` then.
+        """
+        assert plan.ask is not None
+        try:
+            answer = plan.ask(ids)
+            if is_fine(answer):
+                return answer
+        except UserError:
+            raise
+        except (Exception, SystemExit):
+            pass
         values = [pool[ids[at]] for pool, at in plan.flat]
         return self.see.asked(p, [*plan.given, *grouped(values, sources)])
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
+from attrs import frozen
+
 from groupcheck.model.engine.binding import Instance, call_key
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.functions import AnswerError, brief, outcomes
@@ -57,20 +59,25 @@ class GuardValues:
                 self.raised.add(number)
 
 
-# A rule instance, which values its guard lets through, which of the inputs of its table that reads,
-# the values for which it raised something, the rows that are shared, the arguments of the rule from
-# the inputs and its values as the inputs are ordered (None: they are alike), and how many numbers
-# an outcome takes.
-Asked = tuple[
-    "Member",
-    list[bool] | None,
-    int,
-    set[int],
-    dict[tuple[int, ...], Sequence[int]] | None,
-    Callable[[tuple[int, ...]], tuple[int, ...]] | None,
-    list[int] | None,
-    int,
-]
+@frozen
+class CallPlan:
+    """How a row of a table gets the outcomes of one rule instance."""
+
+    member: Member
+    # Which values its guard lets through; None without a guard.
+    is_open: list[bool] | None
+    # Which of the table's inputs the guard reads.
+    guard_at: int
+    # The numbers of the values for which the guard raised something.
+    raised: set[int]
+    # Its rows that it shares with the same rule at other indexes; None: it shares none.
+    shared: dict[tuple[int, ...], Sequence[int]] | None
+    # The rule's arguments from the table's inputs; None: they are in the same order.
+    mine_of: Callable[[tuple[int, ...]], tuple[int, ...]] | None
+    # Where each of the table's inputs stands among the rule's values; None: in the same order.
+    back: list[int] | None
+    # How many numbers an outcome takes.
+    width: int
 
 
 class Member:
@@ -109,13 +116,13 @@ class Member:
         )
         self.is_uniform = self.is_trusted = False
 
-    def asked(self) -> Asked:
+    def plan(self) -> CallPlan:
         """What its rows are made with."""
         order, back = (None, None) if self.is_plain else (itemgetter(*self.order), self.back)
         guard = None if self.guard is None else self.guard.open
         raised = set() if self.guard is None else self.guard.raised
         at = self.order[self.guard_at]
-        return self, guard, at, raised, self.shared, order, back, len(self.where) + 1
+        return CallPlan(self, guard, at, raised, self.shared, order, back, len(self.where) + 1)
 
     def prepare(self, watched: int) -> None:
         """Before a batch: what its pools hold by now, and whether the rule has been watched long
@@ -182,7 +189,7 @@ class Rows:
                 pool = member.pools[member.guard_at]
                 key = (id(r.guard.call), i.guard_given, id(pool))
                 member.guard = self.guards.setdefault(key, GuardValues(i, pool))
-        self._asked = [[m.asked() for m in row] for row in self.members]
+        self._plans = [[m.plan() for m in row] for row in self.members]
         self.place = 0  # of the state for which a rule was called last
 
     def _checks(self, member: Member) -> Iterator[Checks]:
@@ -237,22 +244,23 @@ class Rows:
         that asked for the last call.
         """
         alternative, most = table >= self.tables.ordinary, 0
-        asked = self._asked[table]
+        plans = self._plans[table]
         for ids, place in zip(rows, places):
             count, head = 0, len(tape) + 1
             tape += (table, 0, *ids)
-            for member, is_open, guard_at, raised, shared, mine_of, back, width in asked:
-                if is_open is not None and not is_open[ids[guard_at]]:
+            for plan in plans:
+                if plan.is_open is not None and not plan.is_open[ids[plan.guard_at]]:
                     continue
-                mine = ids if mine_of is None else mine_of(ids)
+                mine = ids if plan.mine_of is None else plan.mine_of(ids)
                 # What a guard raised is at this index, perhaps at no other one.
-                flat = None if shared is None or raised else shared.get(mine)
+                flat = None if plan.shared is None or plan.raised else plan.shared.get(mine)
                 if flat is None:
                     pulse()
                     self.place = place
-                    flat = self.outcomes(member, mine, place)
+                    flat = self.outcomes(plan.member, mine, place)
                 if not flat:
                     continue
+                width, back = plan.width, plan.back
                 count += len(flat) // width
                 if back is None:
                     tape += flat
@@ -264,7 +272,7 @@ class Rows:
                     break
             if count:
                 if count > MOST_OUTCOMES:
-                    raise too_many(asked[0][0].rule.name)
+                    raise too_many(plans[0].member.rule.name)
                 tape[head] = count
                 most = max(most, count)
         return most

@@ -20,7 +20,7 @@ from groupcheck.model.engine.step import Semantics
 Binding = tuple[tuple[str, int], ...]  # index variables with their values
 Element = tuple[str, int | None]  # a slot or view, and which element of it
 Case = tuple[dict[str, int], tuple[int, ...]]  # a case, and the places that are read in it
-Asked = tuple[Predicate, tuple[Case, ...]]  # a predicate with its cases
+CasedPredicate = tuple[Predicate, tuple[Case, ...]]  # a predicate with its cases
 MOST_KINDS = 1 << 16
 BITS = 64  # of the masks that say which urgent tables or predicates an outcome concerns
 
@@ -89,8 +89,8 @@ class Tables:
     labels: tuple[str, ...]
     # Predicates of the whole state, or of nothing; they have no table.
     constant: tuple[Predicate, ...]
-    ends: tuple[Asked, ...]
-    constraints: tuple[Asked, ...]
+    ends: tuple[CasedPredicate, ...]
+    constraints: tuple[CasedPredicate, ...]
 
     @property
     def rules(self) -> tuple[Table, ...]:
@@ -239,7 +239,7 @@ def tables_of(spec: Spec) -> Tables:
     every = (*ordinary, *urgent, *of_views, *plain, *viewed)
     labels = tuple(name for r in spec.rules for name in r.names)
 
-    def asked(given: Iterable[Predicate]) -> tuple[Asked, ...]:
+    def asked(given: Iterable[Predicate]) -> tuple[CasedPredicate, ...]:
         return tuple((p, tuple(_reading(views, p, ALL))) for p in given)
 
     return Tables(

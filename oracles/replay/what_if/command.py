@@ -9,8 +9,8 @@ from pathlib import Path
 from time import monotonic
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.resident import cores
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
 from groupcheck.oracles.replay.what_if.change import changes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from groupcheck.oracles.processes.parallel import cores
+from groupcheck.model.engine.resident import cores
 from groupcheck.oracles.show import parquet as tables_of
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say

@@ -26,7 +26,7 @@ from groupcheck.model.engine import (
     rule,
     single,
 )
-from groupcheck.model.engine.fast import explore, hands, log, loop, packed, threads
+from groupcheck.model.engine.fast import explore, log, loop, packed, thread_state, threads
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.search import Search
@@ -43,7 +43,7 @@ def shared(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8))
     seen = {"levels": 0, "expanded": 0, "crowded": 0, "pauses": 0}
     expand, close, pause = (
-        hands.Hand.expand,
+        thread_state.ThreadState.expand,
         threads.Threads._close,
         threads.Threads.paused,
     )
@@ -55,7 +55,7 @@ def shared(monkeypatch):
 
     def closing(self, search):
         seen["levels"] += 1
-        seen["crowded"] += sum(hand.crowded for hand in self.hands)
+        seen["crowded"] += sum(helper.crowded for helper in self.helpers)
         return close(self, search)
 
     def pausing(self, search):
@@ -64,7 +64,7 @@ def shared(monkeypatch):
         return pause(self, search)
 
     monkeypatch.setattr(threads.Threads, "paused", pausing)
-    monkeypatch.setattr(hands.Hand, "expand", expanding)
+    monkeypatch.setattr(thread_state.ThreadState, "expand", expanding)
     monkeypatch.setattr(threads.Threads, "_close", closing)
     return seen
 
@@ -226,7 +226,7 @@ def test_what_threads_take_is_foreseen_by_the_memory_limit(shared):
     search.divide(4)
     before, soon = search.bytes, search.bytes_soon
     search.stretch(search.log.levels[-1], search.log.states)
-    assert len(search.threads.hands) == 3
+    assert len(search.threads.helpers) == 3
     assert before + search.threads.bytes <= search.bytes <= before + soon
 
 
@@ -273,7 +273,7 @@ def test_nobody_leaves_before_every_thread_has_ended():
     before = signal.signal(signal.SIGINT, interrupt)
     try:
         with pytest.raises(KeyboardInterrupt):
-            hands.run_all([partial(job, k) for k in range(3)])
+            thread_state.run_all([partial(job, k) for k in range(3)])
         assert sorted(ended) == [1, 2]
     finally:
         left.set()
@@ -297,7 +297,7 @@ def test_an_interrupt_in_the_middle_of_a_start_leaves_nobody_at_work(monkeypatch
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(threading.Thread, "start", is_interrupted)
-        hands.run_all([job] * 3)
+        thread_state.run_all([job] * 3)
     left.set()
     for thread in started:
         thread.join(BOUND_S)
@@ -358,13 +358,14 @@ def test_a_rule_at_fault_is_reported_as_ever(shared):
 
 
 def test_how_threads_spend_their_time_adds_up(shared):
-    kept = []
+    kept, began = [], time.perf_counter()
     explore.explore(small_group(2, 2, 4, 2, 1), workers=2, look=kept.append)
-    spent = kept[0].threads.spent
+    passed, spent = time.perf_counter() - began, kept[0].threads.spent
     assert spent.keys() <= {
         threads.EXPAND, threads.RETRY, threads.ROWS, threads.PAUSE, threads.END
     }  # fmt: skip
     assert min(spent[threads.EXPAND], spent[threads.ROWS]) > 0
+    assert sum(spent.values()) <= 2 * passed  # no second of a thread counts twice
 
 
 def test_a_hash_of_rows_does_not_grow_while_rows_are_asked_for(shared, monkeypatch):
@@ -378,7 +379,6 @@ def test_a_hash_of_rows_does_not_grow_while_rows_are_asked_for(shared, monkeypat
             grown.append(self.get(r.ASKED_COUNT))
 
     monkeypatch.setattr(Packed, "ensure_hash_room", ensuring)
-    monkeypatch.setattr(threads, "ENOUGH", 1 << 8)
     monkeypatch.setattr(packed, "SMALL_BITS", 1)  # nearly every table is a hash
     monkeypatch.setattr(packed, "DENSE_BITS", 1)
     monkeypatch.setattr(packed, "LEAST_ROWS", 1)

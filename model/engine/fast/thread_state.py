@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,7 +41,9 @@ OWN = (
     r.SIEVE,
 )
 OF_SYMMETRY = (r.SORTED, r.WALK_PATHS, r.WALK_READS, r.KNOWN_WALKS)
-COUNTS = (  # no room to ask: so nothing is asked for
+# Registers that are 0 when a part begins. Without room for rows to ask for (ASKED_SIZE), a thread
+# asks for none.
+COUNTS = (
     r.TRANSITIONS,
     r.DEFERRED_COUNT,
     r.QUIET_COUNT,
@@ -62,13 +63,8 @@ QUEUES = (
 )
 
 
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @frozen(eq=False)
-class Seen:
+class SearchSnapshot:
     """The search as the other threads see it: registers and arrays as they were at some moment. It
     keeps the arrays alive while a thread reads them.
     """
@@ -80,7 +76,7 @@ class Seen:
     words: int
 
     @classmethod
-    def of(cls, search: Exploration) -> Seen:
+    def of(cls, search: Exploration) -> SearchSnapshot:
         p = search.packed
         grown = tuple(memory.words for memory in p.reserved.values())
         mode = search.begin_stretch()
@@ -90,7 +86,7 @@ class Seen:
 
 
 @define(eq=False)
-class Hand:
+class ThreadState:
     """The data that one thread needs for itself."""
 
     registers: Words = field(factory=lambda: np.zeros(r.COUNT, np.uint64))
@@ -104,9 +100,9 @@ class Hand:
     crowded: int = 0
     transitions: int = 0
 
-    def expand(self, seen: Seen, first: int, end: int, crowded_room: int) -> int:
+    def expand(self, snapshot: SearchSnapshot, first: int, end: int, crowded_room: int) -> int:
         """Expands states from `first` on, at most to `end`; returns the next one."""
-        self._take_up(seen)
+        self._take_up(snapshot)
         numbers = dict.fromkeys(COUNTS, 0) | {
             r.FROM: first,
             r.TO: end,
@@ -119,7 +115,7 @@ class Hand:
             self.registers[register] = number
         if CHECKED:
             bounds.check_before("search", self.registers, self.arrays)
-        seen.kernel(address(self.registers))
+        snapshot.kernel(address(self.registers))
         if CHECKED:
             bounds.check_after("search", self.registers, self.arrays, {})
         self.place, self.segment_end, self.crowded, found, at = (
@@ -129,20 +125,20 @@ class Hand:
         self.transitions += found
         return at
 
-    def _take_up(self, seen: Seen) -> None:
-        self.registers[:] = seen.registers
-        for k in (*OWN, *(k for k in OF_SYMMETRY if k in seen.arrays)):
-            theirs = seen.arrays[k]
+    def _take_up(self, snapshot: SearchSnapshot) -> None:
+        self.registers[:] = snapshot.registers
+        for k in (*OWN, *(k for k in OF_SYMMETRY if k in snapshot.arrays)):
+            theirs = snapshot.arrays[k]
             if k not in self.arrays or self.arrays[k].shape != theirs.shape:
-                self.arrays[k] = own(k, np.zeros_like(theirs))
+                self.arrays[k] = bounds.fenced(k, np.zeros_like(theirs))
             self.registers[k] = address(self.arrays[k])
-        begun = seen.arrays[r.SIEVE], seen.arrays.get(r.KNOWN_WALKS)
+        begun = snapshot.arrays[r.SIEVE], snapshot.arrays.get(r.KNOWN_WALKS)
         if not self.begun or any(a is not b for a, b in zip(begun, self.begun, strict=True)):
             self.begun = begun  # fields may have moved
-            empty_sieve(self.arrays[r.SIEVE], seen.words)
+            empty_sieve(self.arrays[r.SIEVE], snapshot.words)
             if r.KNOWN_WALKS in self.arrays:
                 self.arrays[r.KNOWN_WALKS][:] = 0
-                self.arrays[r.WALK_READS][:] = seen.arrays[r.WALK_READS]
+                self.arrays[r.WALK_READS][:] = snapshot.arrays[r.WALK_READS]
 
     def queues(self) -> list[Words]:
         """What it has put into its queues."""
@@ -150,11 +146,6 @@ class Hand:
             self.arrays[register][: int(self.registers[count]) * width].copy()
             for register, count, width in QUEUES
         ]
-
-
-def own(register: int, array: NDArray[Any]) -> NDArray[Any]:
-    """An array for one thread alone."""
-    return bounds.fenced(register, array) if CHECKED else array
 
 
 def run_all(jobs: Sequence[Callable[[], None]]) -> None:
