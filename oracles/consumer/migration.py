@@ -75,16 +75,16 @@ PHASES = {
     Phase.EMPTY: "Empty",
 }
 # Which timer of a classic group fires.
-OF_GROUP = {rounds.join_phase_over.name: "join-g", rounds.sync_phase_over.name: "sync-g"}
+GROUP_TIMERS = {rounds.join_phase_over.name: "join-g", rounds.sync_phase_over.name: "sync-g"}
 TIMERS = (*OF_TIMERS, *MORE)
-POLICIES = ("bidirectional", "upgrade", "downgrade")
+CONVERTING_POLICIES = ("bidirectional", "upgrade", "downgrade")
 _SMALL: Mapping[str, Any] = {"members": 2, "partitions": 1}
 EVERY = (
     Family("one member", {"members": 1, "partitions": 1}, TIMERS),
     Family("one static member", {"members": 1, "partitions": 1, "static_members": 1}, TIMERS),
     *(
         Family(f"policy {policy}", {**_SMALL, "policy": policy}, TIMERS, FIRST // 2)
-        for policy in POLICIES
+        for policy in CONVERTING_POLICIES
     ),
     # No group becomes one of the other kind, so all rows of classic groups are here.
     Family("policy disabled", {**_SMALL, "policy": "disabled"}, TIMERS),
@@ -149,9 +149,9 @@ class MigrationRows(ConsumerRows):
             "kind": "classic",
             "phase": PHASES[core.phase],
             "members": core.members,
-            "ids handed out": core.round.promised,
-            "join timer": core.round.alarm,
-            "sync timer": core.round.late > 0,
+            "ids handed out": core.round.pending_joins,
+            "join timer": core.round.join_timer,
+            "sync timer": core.round.pending_syncs > 0,
         }
         for number, seat in enumerate(seats):
             found |= {f"assigned {number}": None if seat is None else seat.assigned}
@@ -160,7 +160,7 @@ class MigrationRows(ConsumerRows):
             found |= {
                 f"awaits join {number}": seat is not None and seat.waits,
                 f"awaits sync {number}": part is not None and part.syncs,
-                f"has to sync {number}": part is not None and part.late,
+                f"has to sync {number}": part is not None and part.owes_sync,
                 f"leads {number}": leads if core.phase == Phase.COMPLETING else None,
             }
         return found
@@ -203,8 +203,8 @@ class MigrationRows(ConsumerRows):
             return (Fire(timer=f"sync-g-{known[row.me].id}"),)
         if row.title == rounds.round_session_timeout.name and row.me is not None:
             return (Fire(timer=f"heartbeat-g-{known[row.me].id}"),)
-        if row.title in OF_GROUP:
-            return (Fire(timer=OF_GROUP[row.title]),)
+        if row.title in GROUP_TIMERS:
+            return (Fire(timer=GROUP_TIMERS[row.title]),)
         return super().commands(row, known)
 
     def _instance(self, me: int) -> str | None:

@@ -131,8 +131,8 @@ class Round:
 
     # How many ids it has handed out (error 79) whose JoinGroups have not come, and how many ids
     # have to send a SyncGroup yet (also of static members that were replaced since).
-    promised: int = 0
-    late: int = 0
+    pending_joins: int = 0
+    pending_syncs: int = 0
     # Is it known who leads, and is the leader's JoinGroup parked?
     named: bool = False
     led: bool = False
@@ -141,24 +141,24 @@ class Round:
     # Its last record says what it is.
     recorded: bool = False
     # Its join timer is armed.
-    alarm: bool = False
+    join_timer: bool = False
 
 
 @frozen
-class Part:
+class RoundMember:
     """What a member does in the round of a classic group, where anybody asks."""
 
     # It is the leader; its first JoinGroup is not answered yet.
     leads: bool = False
     new: bool = False
     # It has to send a SyncGroup; that is parked.
-    late: bool = False
+    owes_sync: bool = False
     syncs: bool = False
     # What its subscription says that it owns, of its last JoinGroup to a group of either kind.
-    said: int = 0
+    claimed: int = 0
 
 
-NOT_IN_ROUND, NO_ROUND = Part(), Round()
+NOT_IN_ROUND, NO_ROUND = RoundMember(), Round()
 
 
 @frozen
@@ -229,7 +229,7 @@ class Seat:
     short: bool = False
     waits: bool = False
     claims: int = 0
-    part: Part = NOT_IN_ROUND
+    part: RoundMember = NOT_IN_ROUND
     # Inside a step: its request asks for a target, and its append will fail.
     asks: bool = False
     # Inside a step: nobody has resolved its regular expression yet.

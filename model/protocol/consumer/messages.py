@@ -29,13 +29,13 @@ class Tag(IntEnum):
     AHEAD = 3
 
 
-class Promise(IntEnum):
+class HandedOutId(IntEnum):
     """A member id that was handed out with MEMBER_ID_REQUIRED, and has not joined."""
 
     NONE = 0
     # By a consumer group, which does not remember it; by a classic group, which does.
     FORGOTTEN = 1
-    KEPT = 2
+    REMEMBERED = 2
 
 
 class Kind(Enum):
@@ -207,7 +207,7 @@ class Link:
     told: Told | None = None
     # Only where anybody asks a group that migrates: the id that it has been handed out; inside a
     # step, the answer to a request of it that was parked.
-    promise: Promise = Promise.NONE
+    handed_out: HandedOutId = HandedOutId.NONE
     parked: Answer | None = None
     # It has a group.instance.id. It never changes.
     static: bool = False

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from groupcheck.model.engine import evolve, rule
 from groupcheck.model.protocol.consumer.anybody import heartbeats
 from groupcheck.model.protocol.consumer.memory import Core, Seat
-from groupcheck.model.protocol.consumer.messages import Kind, Link, Promise, Request, Tag
+from groupcheck.model.protocol.consumer.messages import HandedOutId, Kind, Link, Request, Tag
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 
 def classic_requests(
-    seat: Seat | None, promise: Promise, *, static: bool, scope: MigrationScope
+    seat: Seat | None, handed_out: HandedOutId, *, static: bool, scope: MigrationScope
 ) -> Iterator[Request]:
     """All requests of the classic protocol, from one member. A dynamic one joins first without an
     id.
     """
     others = (False, True) if static else (False,)
-    if not static and seat is None and promise != Promise.KEPT:
+    if not static and seat is None and handed_out != HandedOutId.REMEMBERED:
         yield Request(Kind.JOIN_GROUP, full=True, subscribed=scope.topic(0), owned=0, other=True)
     for other in others:
         for topics in scope.subscriptions:
@@ -52,7 +52,7 @@ def anybody_asks(
     asked = heartbeats if core.phase is None else first_heartbeats
     for request in asked(seat, static=link.static, scope=scope):
         yield core, evolve(link, request=request), seat
-    for request in classic_requests(seat, link.promise, static=link.static, scope=scope):
+    for request in classic_requests(seat, link.handed_out, static=link.static, scope=scope):
         joins = request.kind == Kind.JOIN_GROUP and request.other
         if core.members or core.phase is not None or joins:
             yield core, evolve(link, request=request), seat

@@ -15,7 +15,7 @@ from groupcheck.model.protocol.codes import (
     UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.consumer.memory import Collect, Core, Phase, Seat, order
-from groupcheck.model.protocol.consumer.messages import Kind, Link, Tag, gone
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag, gone
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.migration.classic_member import ClassicMember
 from groupcheck.model.protocol.migration.classic_requests import Handled, done, left
@@ -23,6 +23,20 @@ from groupcheck.model.protocol.migration.conversions import Expired
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 ROUNDS = (Phase.PREPARING, Phase.FIRST)
+
+
+def is_open(core: Core) -> bool:
+    """Is it a classic group that no walk over its members is changing?"""
+    return core.phase is not None and core.errand is None
+
+
+def refused(core: Core, seat: Seat | None, request: Request) -> tuple[str, int] | None:
+    """Why a classic group refuses a SyncGroup or a Heartbeat: the outcome, and the error code."""
+    if seat is None:
+        return "unknown", UNKNOWN_MEMBER_ID
+    if request.tag != Tag.CURRENT:
+        return "illegal_generation", ILLEGAL_GENERATION
+    return ("rebalancing", REBALANCE_IN_PROGRESS) if core.phase in ROUNDS else None
 
 
 def without(core: Core, seat: Seat) -> Core:
@@ -103,15 +117,13 @@ def finish_round(core: Core) -> Iterator[Core]:
 def ask_classic_group(core: Core, seat: Seat | None, link: Link) -> Iterator[Handled]:
     """A SyncGroup or a Heartbeat of a classic group's member."""
     request = link.request
-    if core.phase is None or core.errand is not None or request is None:
+    if request is None or not is_open(core):
         return
-    if seat is None:
-        yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
-    elif request.tag != Tag.CURRENT:
-        yield "illegal_generation", core, seat, done(link, ILLEGAL_GENERATION)
-    elif core.phase in ROUNDS:
-        yield "rebalancing", core, seat, done(link, REBALANCE_IN_PROGRESS)
+    if refusal := refused(core, seat, request):
+        label, code = refusal
+        yield label, core, seat, done(link, code)
     else:
+        assert seat is not None
         share = seat.assigned if request.kind == Kind.SYNC_GROUP else None
         yield "well", core, seat, done(link, assigned=share)
 
@@ -123,7 +135,7 @@ def ask_classic_group(core: Core, seat: Seat | None, link: Link) -> Iterator[Han
 )
 def leave_classic_group(core: Core, seat: Seat | None, link: Link) -> Iterator[Handled]:
     """A member leaves a classic group."""
-    if core.phase is None or core.errand is not None:
+    if not is_open(core):
         return
     if seat is None:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)

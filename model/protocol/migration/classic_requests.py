@@ -32,9 +32,9 @@ from groupcheck.model.protocol.consumer.memory import (
 )
 from groupcheck.model.protocol.consumer.messages import (
     Answer,
+    HandedOutId,
     Kind,
     Link,
-    Promise,
     Tag,
     answered,
     gone,
@@ -96,7 +96,7 @@ def join_group(
         yield "disabled", core, seat, done(link, INCONSISTENT_GROUP_PROTOCOL)
         return
     if not link.static and request.other and not full(core, seat, link, scope):
-        told = evolve(done(link, MEMBER_ID_REQUIRED), promise=Promise.FORGOTTEN)
+        told = evolve(done(link, MEMBER_ID_REQUIRED), handed_out=HandedOutId.FORGOTTEN)
         yield "asked", core, seat, told
         return
     if seat is None and not link.static and request.owned and scope.k31 == MENDED:
@@ -123,8 +123,8 @@ def join_group(
     core = evolve(core, classics=core.classics + (seat is None or not seat.classic))
     after = evolve(after, classic=True)
     if scope.requests == "anybody":
-        after = evolve(after, part=evolve(after.part, said=request.owned or 0))
-        link = evolve(link, promise=Promise.NONE)
+        after = evolve(after, part=evolve(after.part, claimed=request.owned or 0))
+        link = evolve(link, handed_out=HandedOutId.NONE)
     if converts:
         release = scope.release
         stale = core.pending if release.notices_old_targets else changes

@@ -15,7 +15,6 @@ from attrs import frozen
 from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.codes import (
     FENCED_INSTANCE_ID,
-    ILLEGAL_GENERATION,
     MEMBER_ID_REQUIRED,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
@@ -28,26 +27,26 @@ from groupcheck.model.protocol.consumer.memory import (
     Convert,
     Core,
     Errand,
-    Part,
     Phase,
     Round,
+    RoundMember,
     Seat,
     Walk,
 )
 from groupcheck.model.protocol.consumer.messages import (
     Answer,
+    HandedOutId,
     Kind,
     Link,
-    Promise,
     Request,
     Tag,
     gone,
 )
 from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.migration.classic_group import ROUNDS, is_open, refused
 from groupcheck.model.protocol.migration.classic_requests import Handled, done
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
-GATHERING = (Phase.PREPARING, Phase.FIRST)
 GATHERED = (Phase.COMPLETING, Phase.STABLE)
 
 
@@ -79,7 +78,7 @@ def is_asked(link: Link, *kinds: Kind) -> bool:
 
 def complete(core: Core) -> bool:
     """Have all members joined (hasAllMembersJoined)?"""
-    return core.waiting == core.members and not core.round.promised
+    return core.waiting == core.members and not core.round.pending_joins
 
 
 def gathers(core: Core) -> Core:
@@ -93,29 +92,29 @@ def onward(core: Core, *, expired: bool = False) -> Core:
     """
     if core.phase in GATHERED:
         return evolve(core, errand=Prepare(core.phase == Phase.COMPLETING))
-    if complete(core) and core.phase in (GATHERING if expired else (Phase.PREPARING,)):
+    if complete(core) and core.phase in (ROUNDS if expired else (Phase.PREPARING,)):
         return gathers(core)
     return emptied(core)
 
 
 def emptied(core: Core) -> Core:
     """An empty classic group is like none once it remembers no ids."""
-    forgets = core.phase == Phase.EMPTY and not core.round.promised
+    forgets = core.phase == Phase.EMPTY and not core.round.pending_joins
     return _none(core) if forgets else core
 
 
 def _none(core: Core, phase: Phase | None = None) -> Core:
     """A group without members, in which a timer of a former one may run on."""
-    return Core(topics=core.topics, phase=phase, round=Round(alarm=core.round.alarm))
+    return Core(topics=core.topics, phase=phase, round=Round(join_timer=core.round.join_timer))
 
 
-def _promised(core: Core, more: int) -> Core:
-    return evolve(core, round=evolve(core.round, promised=core.round.promised + more))
+def _with_pending_joins(core: Core, more: int) -> Core:
+    return evolve(core, round=evolve(core.round, pending_joins=core.round.pending_joins + more))
 
 
 def _parked(core: Core, seat: Seat, request: Request) -> tuple[Core, Seat]:
     """The JoinGroup of a member is parked, with what it subscribes to and says that it owns."""
-    part = evolve(seat.part, said=request.owned or 0)
+    part = evolve(seat.part, claimed=request.owned or 0)
     led = core.round.led or part.leads
     core = evolve(core, waiting=core.waiting + (not seat.waits))
     core = evolve(core, round=evolve(core.round, led=led, recorded=False))
@@ -126,13 +125,13 @@ def _added(core: Core, request: Request) -> tuple[Core, Seat]:
     """A new member, which begins the group's first round if it is the first one."""
     first = core.phase in (None, Phase.EMPTY)
     if first:
-        round = evolve(core.round, alarm=True, longer=False)
-        core = evolve(Core(topics=core.topics, round=round), phase=Phase.FIRST)
+        changed = evolve(core.round, join_timer=True, longer=False)
+        core = evolve(Core(topics=core.topics, round=changed), phase=Phase.FIRST)
     longer = core.round.longer or (core.phase == Phase.FIRST and not first)
     leads = not core.members
-    round = evolve(core.round, longer=longer, named=core.round.named or leads)
-    core = evolve(core, members=core.members + 1, classics=core.classics + 1, round=round)
-    seat = Seat(current=True, classic=True, short=True, part=Part(leads=leads, new=True))
+    changed = evolve(core.round, longer=longer, named=core.round.named or leads)
+    core = evolve(core, members=core.members + 1, classics=core.classics + 1, round=changed)
+    seat = Seat(current=True, classic=True, short=True, part=RoundMember(leads=leads, new=True))
     return _parked(core, seat, request)
 
 
@@ -154,13 +153,13 @@ def join_round(core: Core, seat: Seat | None, link: Link) -> Iterator[Handled]:
     if request.other and not link.static:
         if core.phase is None:
             core = _none(core, Phase.EMPTY)
-        told = evolve(done(link, MEMBER_ID_REQUIRED), promise=Promise.KEPT)
-        yield "asked", _promised(core, 1), seat, told
+        told = evolve(done(link, MEMBER_ID_REQUIRED), handed_out=HandedOutId.REMEMBERED)
+        yield "asked", _with_pending_joins(core, 1), seat, told
     elif seat is not None:
         if request.other:
             yield from _replaced(core, seat, link)
             return
-        same = (seat.part.said, seat.subscribed) == (request.owned or 0, request.subscribed)
+        same = (seat.part.claimed, seat.subscribed) == (request.owned or 0, request.subscribed)
         leads = seat.part.leads
         if core.phase in GATHERED and same and not (leads and core.phase == Phase.STABLE):
             yield "returned", core, seat, done(link)
@@ -170,10 +169,10 @@ def join_round(core: Core, seat: Seat | None, link: Link) -> Iterator[Handled]:
         part = evolve(seat.part, leads=leads)
         core, seat = _parked(core, evolve(seat, part=part), request)
         yield "parked", onward(core), seat, parks
-    elif (link.static and request.other) or link.promise == Promise.KEPT:
-        core = _promised(core, -(link.promise == Promise.KEPT))
+    elif (link.static and request.other) or link.handed_out == HandedOutId.REMEMBERED:
+        core = _with_pending_joins(core, -(link.handed_out == HandedOutId.REMEMBERED))
         core, seat = _added(core, request)
-        yield "added", onward(core), seat, evolve(parks, promise=Promise.NONE)
+        yield "added", onward(core), seat, evolve(parks, handed_out=HandedOutId.NONE)
     else:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
 
@@ -186,7 +185,7 @@ def _replaced(core: Core, seat: Seat, link: Link) -> Iterator[Handled]:
     request = link.request
     assert request is not None
     fenced = Answer(FENCED_INSTANCE_ID) if seat.waits or seat.part.syncs else None
-    part = evolve(seat.part, said=request.owned or 0, new=False, syncs=False, late=False)
+    part = evolve(seat.part, claimed=request.owned or 0, new=False, syncs=False, owes_sync=False)
     after = evolve(seat, subscribed=request.subscribed or 0, part=part)
     if core.phase == Phase.STABLE:
         yield "returned", core, after, done(link)
@@ -207,19 +206,17 @@ def _replaced(core: Core, seat: Seat, link: Link) -> Iterator[Handled]:
 def sync_round(core: Core, seat: Seat | None, link: Link) -> Iterator[Handled]:
     """A SyncGroup to a classic group. The leader's has the plan."""
     request = link.request
-    if core.phase is None or core.errand is not None or request is None:
+    if request is None or not is_open(core):
         return
-    if seat is None:
-        yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
-    elif request.tag != Tag.CURRENT:
-        yield "illegal_generation", core, seat, done(link, ILLEGAL_GENERATION)
-    elif core.phase in GATHERING:
-        yield "rebalancing", core, seat, done(link, REBALANCE_IN_PROGRESS)
+    if refusal := refused(core, seat, request):
+        label, code = refusal
+        yield label, core, seat, done(link, code)
     else:
-        late = core.round.late - seat.part.late
-        core = evolve(core, round=evolve(core.round, late=late))
+        assert seat is not None
+        pending = core.round.pending_syncs - seat.part.owes_sync
+        core = evolve(core, round=evolve(core.round, pending_syncs=pending))
         completes = core.phase == Phase.COMPLETING
-        seat = evolve(seat, part=evolve(seat.part, late=False, syncs=completes))
+        seat = evolve(seat, part=evolve(seat.part, owes_sync=False, syncs=completes))
         if not completes:
             yield "assigned", core, seat, done(link, assigned=seat.assigned)
         elif seat.part.leads:
@@ -238,25 +235,22 @@ def sync_round(core: Core, seat: Seat | None, link: Link) -> Iterator[Handled]:
 def beat_round(core: Core, seat: Seat | None, link: Link) -> Iterator[Handled]:
     """A Heartbeat to a classic group."""
     request = link.request
-    if core.phase is None or core.errand is not None or request is None:
+    if request is None or not is_open(core):
         return
-    if seat is None:
-        yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
-    elif request.tag != Tag.CURRENT:
-        yield "illegal_generation", core, seat, done(link, ILLEGAL_GENERATION)
-    elif core.phase in GATHERING:
-        yield "rebalancing", core, seat, done(link, REBALANCE_IN_PROGRESS)
+    if refusal := refused(core, seat, request):
+        label, code = refusal
+        yield label, core, seat, done(link, code)
     else:
         yield "well", core, seat, done(link)
 
 
 def _without(core: Core, seat: Seat) -> Core:
     """A classic group after a member was removed."""
-    round = evolve(
+    changed = evolve(
         core.round,
         named=core.round.named and not seat.part.leads,
         led=core.round.led and not seat.part.leads,
-        late=core.round.late - seat.part.late,
+        pending_syncs=core.round.pending_syncs - seat.part.owes_sync,
         recorded=False,
     )
     return evolve(
@@ -265,7 +259,7 @@ def _without(core: Core, seat: Seat) -> Core:
         classics=core.classics - 1,
         waiting=core.waiting - seat.waits,
         held=core.held & ~seat.claims,
-        round=round,
+        round=changed,
     )
 
 
@@ -279,13 +273,13 @@ def leave_round(core: Core, seat: Seat | None, link: Link) -> Iterator[Handled]:
     """A LeaveGroup to a classic group, of a member, or of an id that was handed out. A group that
     is stable begins another round even for the latter.
     """
-    if core.phase is None or core.errand is not None:
+    if not is_open(core):
         return
     if seat is not None:
         yield "left", onward(_without(core, seat)), None, _told_unknown(done(link), seat)
-    elif link.promise == Promise.KEPT:
-        after = onward(_promised(core, -1))
-        yield "withdrawn", after, None, evolve(done(link), promise=Promise.NONE)
+    elif link.handed_out == HandedOutId.REMEMBERED:
+        after = onward(_with_pending_joins(core, -1))
+        yield "withdrawn", after, None, evolve(done(link), handed_out=HandedOutId.NONE)
     else:
         yield "unknown", core, seat, done(link, UNKNOWN_MEMBER_ID)
 
@@ -313,11 +307,11 @@ def round_session_timeout(
     if seat is not None and (seat.part.new or not (seat.waits or seat.part.syncs)):
         after = onward(_without(core, seat), expired=True)
         yield "removed", after, None, _told_unknown(link, seat), left
-    elif seat is None and link.promise == Promise.KEPT:
-        core = _promised(core, -1)
-        ends = core.phase in GATHERING and complete(core)
+    elif seat is None and link.handed_out == HandedOutId.REMEMBERED:
+        core = _with_pending_joins(core, -1)
+        ends = core.phase in ROUNDS and complete(core)
         after = gathers(core) if ends else emptied(core)
-        yield "forgotten", after, None, evolve(link, promise=Promise.NONE), left
+        yield "forgotten", after, None, evolve(link, handed_out=HandedOutId.NONE), left
 
 
 @rule("longer", "ended", when=lambda budget: budget.allows("rebalance_timeout"))
@@ -326,7 +320,7 @@ def join_phase_over(core: Core, budget: Budget) -> Iterator[tuple[str, Core, Bud
     timer of a round that a conversion has ended runs on. If the group is a classic one again, and
     stable, it removes all dynamic members (K37).
     """
-    if core.phase not in (*GATHERING, Phase.STABLE) or not core.round.alarm:
+    if core.phase not in (*ROUNDS, Phase.STABLE) or not core.round.join_timer:
         return
     left = budget.spend("rebalance_timeout")
     if core.phase == Phase.FIRST and core.round.longer:
@@ -338,7 +332,7 @@ def join_phase_over(core: Core, budget: Budget) -> Iterator[tuple[str, Core, Bud
 @rule(when=lambda budget: budget.allows("sync_timeout"))
 def sync_phase_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """A classic group waits no longer for SyncGroups, and removes who has sent none."""
-    if core.phase in GATHERED and core.round.late:
+    if core.phase in GATHERED and core.round.pending_syncs:
         errand = Prepare(core.phase == Phase.COMPLETING, drops=True)
         yield evolve(core, errand=errand), budget.spend("sync_timeout")
 
@@ -350,14 +344,14 @@ def prepare_member(
     """A member when another round begins."""
     errand = walk.errand
     assert isinstance(errand, Prepare)
-    if seat is not None and errand.drops and seat.part.late:
+    if seat is not None and errand.drops and seat.part.owes_sync:
         core, seat, link = _without(core, seat), None, gone(link)
     elif seat is not None:
         if seat.part.syncs:
             link = evolve(link, parked=Answer(REBALANCE_IN_PROGRESS))
         if errand.anew:
             seat = evolve(seat, assigned=0, target=0)
-        seat = evolve(seat, part=evolve(seat.part, syncs=False, late=False))
+        seat = evolve(seat, part=evolve(seat.part, syncs=False, owes_sync=False))
     yield walk.passed(errand, scope.members), core, seat, link
 
 
@@ -390,7 +384,7 @@ def gather_member(
             leads = False
         part = evolve(seat.part, leads=leads)
         if core.waiting:
-            part = evolve(part, late=True, new=False)
+            part = evolve(part, owes_sync=True, new=False)
         seat = evolve(seat, part=part, waits=False)
     yield walk.passed(errand, scope.members), core, seat, link
 
@@ -405,20 +399,22 @@ def gather_member(
 def round_moved(core: Core, walk: Walk) -> Iterator[tuple[str, Core, Walk]]:
     """All members are prepared, or their JoinGroups are answered (initNextGeneration)."""
     if isinstance(walk.errand, Prepare):
-        round = evolve(core.round, late=0, recorded=False, alarm=True)
-        core = evolve(core, phase=Phase.PREPARING, round=round)
+        changed = evolve(core.round, pending_syncs=0, recorded=False, join_timer=True)
+        core = evolve(core, phase=Phase.PREPARING, round=changed)
         # Without members the round has no time to wait: their rebalance timeouts make it.
         over = complete(core) or not core.members
         yield "prepared", gathers(core) if over else core, REST
     elif not core.members:
-        round = evolve(NO_ROUND, promised=core.round.promised)
-        yield "emptied", emptied(Core(topics=core.topics, phase=Phase.EMPTY, round=round)), REST
+        changed = evolve(NO_ROUND, pending_joins=core.round.pending_joins)
+        yield "emptied", emptied(Core(topics=core.topics, phase=Phase.EMPTY, round=changed)), REST
     elif not core.waiting:
         yield "waiting", evolve(core, round=evolve(core.round, longer=False)), REST
     else:
-        round = evolve(core.round, late=core.members, named=True, led=False, longer=False)
-        round = evolve(round, alarm=False, recorded=False)
-        yield "completing", evolve(core, phase=Phase.COMPLETING, waiting=0, round=round), REST
+        changed = evolve(
+            core.round, pending_syncs=core.members, named=True, led=False, longer=False
+        )
+        changed = evolve(changed, join_timer=False, recorded=False)
+        yield "completing", evolve(core, phase=Phase.COMPLETING, waiting=0, round=changed), REST
 
 
 @urgent(when=lambda link: link.parked is not None)

@@ -37,10 +37,16 @@ REFUSED = {
     "join_group:asked": MEMBER_ID_REQUIRED,
     "join_round:asked": MEMBER_ID_REQUIRED,
     "join_round:unknown": UNKNOWN_MEMBER_ID,
-    **dict.fromkeys(("sync_round:unknown", "beat_round:unknown"), UNKNOWN_MEMBER_ID),
+    **{
+        f"{name}:{outcome}": code
+        for name in ("sync_round", "beat_round")
+        for outcome, code in (
+            ("unknown", UNKNOWN_MEMBER_ID),
+            ("illegal_generation", ILLEGAL_GENERATION),
+            ("rebalancing", REBALANCE_IN_PROGRESS),
+        )
+    },
     "leave_round:unknown": UNKNOWN_MEMBER_ID,
-    **{f"{name}:illegal_generation": ILLEGAL_GENERATION for name in ("sync_round", "beat_round")},
-    **{f"{name}:rebalancing": REBALANCE_IN_PROGRESS for name in ("sync_round", "beat_round")},
     "leave_classic_group:unknown": UNKNOWN_MEMBER_ID,
     "upgrade_group:disabled": GROUP_ID_NOT_FOUND,
     "upgrade_group:full": GROUP_ID_NOT_FOUND,
