@@ -35,7 +35,7 @@ from groupcheck.oracles.conform.real_position import (
     late_codes,
     log_after,
 )
-from groupcheck.oracles.conform.row import AnswerTo, Input, Memory, Outcome
+from groupcheck.oracles.conform.row import Input, Memory, ModelAnswer, Outcome
 from groupcheck.oracles.conform.schedule_memory import Key, join_of
 from groupcheck.oracles.conform.sending import move, written_user_data
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
@@ -127,7 +127,7 @@ def answers_differ(
 ) -> Iterator[str]:
     """Who was answered, and what; `at` before and `now` after the step."""
     waited, answers = dict(at.parked), real.answers
-    expected: dict[int, AnswerTo] = {
+    expected: dict[int, ModelAnswer] = {
         waited.get(t.member, -1) if t.parked else moved.asked: t for t in outcome.told
     }
     if append_fails(before, outcome) and moved.asked in expected:  # the last member leaves
@@ -243,7 +243,7 @@ def _error(real: Answer) -> int:
 
 
 def _answer(
-    told: AnswerTo, memory: Memory, now: Standing, real: Answer, scope: Scope, skips: bool
+    told: ModelAnswer, memory: Memory, now: Standing, real: Answer, scope: Scope, skips: bool
 ) -> Iterator[tuple[str, Any, Any]]:
     """`skips`: a leader that is told its generation keeps the assignment as it is (KIP-814)."""
     answer, error = told.answer, _error(real)
@@ -280,7 +280,7 @@ def _described(
 
 
 def _joined(
-    told: AnswerTo, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope, skips: bool
+    told: ModelAnswer, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope, skips: bool
 ) -> Iterator[tuple[str, Any, Any]]:
     member, leader = now.name(told.member, told.answer.id), leader_name(memory, now) or ""
     everybody = {

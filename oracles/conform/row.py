@@ -80,7 +80,7 @@ def moves(given: Input) -> bool:
 
 
 @frozen
-class AnswerTo:
+class ModelAnswer:
     """The answer to a request of a process: to the request of this row, or (`parked`) to the one
     that waited.
     """
@@ -147,7 +147,7 @@ class Outcome:
 
     # The rules that fired, in order.
     rules: tuple[str, ...] = field(eq=False)
-    told: tuple[AnswerTo, ...]
+    told: tuple[ModelAnswer, ...]
     after: Memory
     # The offset that was committed.
     stored: int | None = None

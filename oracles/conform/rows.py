@@ -87,11 +87,11 @@ from groupcheck.oracles.conform.row import (
     LOWER_MAX_SIZE,
     MOVES,
     STRANGER,
-    AnswerTo,
     Asks,
     Fires,
     Input,
     Memory,
+    ModelAnswer,
     Outcome,
     Waiter,
 )
@@ -372,10 +372,10 @@ class Rows:
         found: dict[Outcome, None] = {}
         ruled = isinstance(given, Asks) or other_broker.is_ruled(given)
         for reaction in self._reactions(memory, given) if ruled else ():
-            told = [AnswerTo(me, answer, True) for me, answer in reaction.told]
+            told = [ModelAnswer(me, answer, True) for me, answer in reaction.told]
             if reaction.own is not None:
                 assert isinstance(given, Asks)
-                told.append(AnswerTo(given.member, reaction.own, False))
+                told.append(ModelAnswer(given.member, reaction.own, False))
             after = self._memory(reaction.state)
             after = attrs.evolve(after, stale=after.core.loading and _stale(memory, given))
             stored = self._stored(reaction)

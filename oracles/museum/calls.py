@@ -19,7 +19,7 @@ from groupcheck.oracles.museum.seen import (
     Fact,
     Left,
     NetworkRequest,
-    PerformanceFacts,
+    PerformanceRecord,
     State,
 )
 from groupcheck.oracles.wire.connections import Answered, Closed, Connections
@@ -61,7 +61,7 @@ class Caller:
         # Of each process, the id and the generation that it was told last.
         self._last: dict[int, tuple[str, int]] = {}
 
-    def perform(self, moves: Sequence[Move]) -> PerformanceFacts:
+    def perform(self, moves: Sequence[Move]) -> PerformanceRecord:
         left, where = "", 0
         with self._broker:
             try:
@@ -75,7 +75,7 @@ class Caller:
                 left, where = f"step {self._step}: {why}", self._step
             finally:
                 self._connections.close()
-        return PerformanceFacts(self._release, tuple(self._facts), left, where)
+        return PerformanceRecord(self._release, tuple(self._facts), left, where)
 
     def _connect(self) -> None:
         """Waits until the coordinator answers."""

@@ -19,7 +19,7 @@ from groupcheck.oracles.museum import bugs_real_types
 from groupcheck.oracles.museum.calls import Caller
 from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move, moves
-from groupcheck.oracles.museum.seen import PerformanceFacts
+from groupcheck.oracles.museum.seen import PerformanceRecord
 from groupcheck.oracles.museum.stage import Cast, Stage
 from groupcheck.oracles.show.report import walk_command
 from groupcheck.oracles.show.walk_links import address
@@ -48,8 +48,8 @@ class Performance:
 
     exhibit: Exhibit
     found: ExhibitPath
-    old: PerformanceFacts
-    fixed: PerformanceFacts
+    old: PerformanceRecord
+    fixed: PerformanceRecord
 
     @property
     def shows(self) -> str:
@@ -97,7 +97,7 @@ class Performance:
         )
 
 
-def _shown(seen: PerformanceFacts, bug: str) -> bugs_real_types.Release:
+def _shown(seen: PerformanceRecord, bug: str) -> bugs_real_types.Release:
     return bugs_real_types.Release(
         release=seen.release, bug=bug, left_at=seen.left_at, transcript=list(seen.lines())
     )

@@ -111,7 +111,7 @@ class Left(Exception):
 
 
 @frozen
-class PerformanceFacts:
+class PerformanceRecord:
     """One performance: a path carried out by the members of one release."""
 
     release: str

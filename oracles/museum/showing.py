@@ -11,7 +11,7 @@ from rich.text import Text
 from groupcheck.model.mutations import mutation
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
 from groupcheck.oracles.museum.performing import Performance
-from groupcheck.oracles.museum.seen import PerformanceFacts
+from groupcheck.oracles.museum.seen import PerformanceRecord
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import json_schemas
 
@@ -55,7 +55,7 @@ def view(shown: Sequence[Performance], whole: bool) -> Group:
     return Group(*parts)
 
 
-def said(seen: PerformanceFacts, bug: str) -> str:
+def said(seen: PerformanceRecord, bug: str) -> str:
     """The behaviour of a release, in one line."""
     left = f" (it leaves the path in {seen.left_at})" if seen.left_at else ""
     return f"Kafka {seen.release}: {printable(bug) or GONE}{left}"

@@ -29,7 +29,7 @@ from groupcheck.oracles.museum.seen import (
     Left,
     Named,
     NetworkRequest,
-    PerformanceFacts,
+    PerformanceRecord,
     claims,
     named,
 )
@@ -117,7 +117,7 @@ class Stage:
 
     def perform(
         self, moves: Sequence[Move], afterwards_s: float = AFTERWARDS_S
-    ) -> PerformanceFacts:
+    ) -> PerformanceRecord:
         """Carries out a path, and then polls all members for a while. Raises `OutageError` if their
         JVM does not come up.
         """
@@ -144,7 +144,7 @@ class Stage:
                 self._afterwards(afterwards_s)
             except Left as why:
                 left, where = f"step {self._step}: {why}", self._step
-        return PerformanceFacts(self._release, tuple(self._facts), left, where)
+        return PerformanceRecord(self._release, tuple(self._facts), left, where)
 
     # -- one move
 

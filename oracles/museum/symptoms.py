@@ -16,14 +16,14 @@ from groupcheck.oracles.museum.seen import (
     Cut,
     Fact,
     NetworkRequest,
-    PerformanceFacts,
+    PerformanceRecord,
 )
 
-Symptom = Callable[[PerformanceFacts], str]
+Symptom = Callable[[PerformanceRecord], str]
 GIVEN_UP = ("revoked", "lost")
 
 
-def planned_twice(seen: PerformanceFacts) -> str:
+def planned_twice(seen: PerformanceRecord) -> str:
     """one_owner: a leader's plan gives a partition to two members."""
     for sent in seen.sent("SyncGroup"):
         for (a, mine), (b, other) in combinations(sorted((sent.plan or {}).items()), 2):
@@ -32,7 +32,7 @@ def planned_twice(seen: PerformanceFacts) -> str:
     return ""
 
 
-def given_while_owned(seen: PerformanceFacts) -> str:
+def given_while_owned(seen: PerformanceRecord) -> str:
     """hand_off: a member is assigned a partition that another one has not given up."""
     owned: dict[str, set[str]] = {}
     for fact in seen.facts:
@@ -48,7 +48,7 @@ def given_while_owned(seen: PerformanceFacts) -> str:
     return ""
 
 
-def claims_what_it_lost(seen: PerformanceFacts) -> str:
+def claims_what_it_lost(seen: PerformanceRecord) -> str:
     """lost_claims_nothing: a member whose id was refused still claims partitions."""
     for told, rest in _after(seen, lambda f: _was_answered(f, "JoinGroup", UNKNOWN_MEMBER_ID)):
         for fact in rest:
@@ -64,7 +64,7 @@ def claims_what_it_lost(seen: PerformanceFacts) -> str:
     return ""
 
 
-def loses_without_refusal(seen: PerformanceFacts) -> str:
+def loses_without_refusal(seen: PerformanceRecord) -> str:
     """reset_only_when_refused: a member loses partitions although it was only told that a round
     goes on.
     """
@@ -75,7 +75,7 @@ def loses_without_refusal(seen: PerformanceFacts) -> str:
     return ""
 
 
-def never_joins_again(seen: PerformanceFacts) -> str:
+def never_joins_again(seen: PerformanceRecord) -> str:
     """views_agree: a member whose SyncGroup was cut off does nothing more about it."""
     for cut, rest in _after(seen, lambda f: isinstance(f, Cut)):
         if not any(f.member == cut.member and _joins(f) for f in rest):
@@ -83,7 +83,7 @@ def never_joins_again(seen: PerformanceFacts) -> str:
     return ""
 
 
-def forgets_the_change(seen: PerformanceFacts) -> str:
+def forgets_the_change(seen: PerformanceRecord) -> str:
     """change_is_remembered: a leader that has seen another partition takes over the old plan and
     leaves it at that.
     """
@@ -93,7 +93,7 @@ def forgets_the_change(seen: PerformanceFacts) -> str:
     return ""
 
 
-def completes_what_it_left(seen: PerformanceFacts) -> str:
+def completes_what_it_left(seen: PerformanceRecord) -> str:
     """joined_with_identity: onJoinComplete runs although the member has left the group."""
     for left, rest in _after(
         seen, lambda f: isinstance(f, NetworkRequest) and f.api == "LeaveGroup"
@@ -108,7 +108,7 @@ def completes_what_it_left(seen: PerformanceFacts) -> str:
     return ""
 
 
-def goes_on_after_commit(seen: PerformanceFacts) -> str:
+def goes_on_after_commit(seen: PerformanceRecord) -> str:
     """revocation_pauses: the application gets records while the commit before the revocation is
     under way.
     """
@@ -128,7 +128,7 @@ def goes_on_after_commit(seen: PerformanceFacts) -> str:
     return ""
 
 
-def is_kept_for_ever(seen: PerformanceFacts) -> str:
+def is_kept_for_ever(seen: PerformanceRecord) -> str:
     """timer_runs: a member that is not heard of any more stays in the group."""
     group = seen.group
     if group is None or not group.members:
@@ -136,7 +136,7 @@ def is_kept_for_ever(seen: PerformanceFacts) -> str:
     return f"{group}, long after the session timeout of a member that says nothing"
 
 
-def waits_for_ever(seen: PerformanceFacts) -> str:
+def waits_for_ever(seen: PerformanceRecord) -> str:
     """sync_deadline_runs: the group waits for a SyncGroup that never comes."""
     group = seen.group
     if group is None or group.state != "CompletingRebalance":
@@ -144,13 +144,13 @@ def waits_for_ever(seen: PerformanceFacts) -> str:
     return "the group is CompletingRebalance, long after the timeout of the round"
 
 
-def is_over_sized(seen: PerformanceFacts) -> str:
+def is_over_sized(seen: PerformanceRecord) -> str:
     """size_cap: the group has more members than group.max.size, which is 1."""
     group = seen.group
     return f"{group}, and group.max.size is 1" if group and group.members > 1 else ""
 
 
-def comes_back_too_early(seen: PerformanceFacts) -> str:
+def comes_back_too_early(seen: PerformanceRecord) -> str:
     """takeover_restarts_the_round: a static member that comes back is told the generation whose
     plan names its old id.
     """
@@ -168,7 +168,7 @@ def comes_back_too_early(seen: PerformanceFacts) -> str:
     return ""
 
 
-def is_forgotten(seen: PerformanceFacts) -> str:
+def is_forgotten(seen: PerformanceRecord) -> str:
     """takeover_is_durable: a new coordinator does not know the id that a static member was told."""
     for fact in seen.facts:
         if isinstance(fact, AnswerSent) and fact.api == "Heartbeat" and fact.error:
@@ -177,7 +177,7 @@ def is_forgotten(seen: PerformanceFacts) -> str:
 
 
 def _after(
-    seen: PerformanceFacts, is_one: Callable[[Fact], bool]
+    seen: PerformanceRecord, is_one: Callable[[Fact], bool]
 ) -> Iterator[tuple[Fact, Sequence[Fact]]]:
     """Every such fact, with those that follow."""
     for number, fact in enumerate(seen.facts):

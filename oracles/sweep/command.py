@@ -27,7 +27,7 @@ from groupcheck.oracles.sweep import rows as tables
 from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cases import sweep_suite
 from groupcheck.oracles.sweep.cells import Cell, allowed
-from groupcheck.oracles.sweep.folder import PAGE, SIMULATIONS, TABLE, CellFiles, Folder
+from groupcheck.oracles.sweep.folder import PAGE, SIMULATIONS, TABLE, CellResult, Folder
 from groupcheck.oracles.sweep.forecast import Families, Forecast
 from groupcheck.oracles.sweep.growing import Sweep, grown
 from groupcheck.oracles.sweep.live import RunningSweep
@@ -52,7 +52,7 @@ class Progress:
     folder: Folder
     watched: RunningSweep
     # by the id of the cell: what became of it, and the forecast that was made before it ran
-    done: dict[str, CellFiles] = Factory(dict)
+    done: dict[str, CellResult] = Factory(dict)
     forecasts: dict[str, Forecast] = Factory(dict)
 
     def finish(self, cell: Cell | SimulationCell, outcome: Outcome, page: str) -> None:

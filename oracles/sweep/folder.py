@@ -24,7 +24,7 @@ SIMULATIONS = "simulations.parquet"
 
 
 @frozen
-class CellFiles:
+class CellResult:
     """The result of a cell."""
 
     outcome: Outcome
@@ -65,17 +65,17 @@ class Folder:
         outcome: Outcome,
         page: str,
         forecast: Forecast | None,
-    ) -> CellFiles:
+    ) -> CellResult:
         """Writes what became of a cell: its page, and then the file that says that it is done."""
         name = f"{PAGES}/{cell.id}.html" if page else ""
         if page:
             write(self.path / name, page)
-        told = cattrs.unstructure(CellFiles(outcome, forecast, _digest(page) if page else ""))
+        told = cattrs.unstructure(CellResult(outcome, forecast, _digest(page) if page else ""))
         text = json.dumps(told, allow_nan=False)
         write(self._file(cell), f"{_digest(text)}\n{text}\n")
-        return CellFiles(outcome, forecast, name)
+        return CellResult(outcome, forecast, name)
 
-    def done(self, cell: Cell | SimulationCell) -> CellFiles | None:
+    def done(self, cell: Cell | SimulationCell) -> CellResult | None:
         """The known result of a cell. None if there is none, if its file or page is damaged, or if
         the check itself had failed.
         """
@@ -84,14 +84,14 @@ class Folder:
             digest, _, text = self._file(cell).read_text("utf-8").strip("\n").partition("\n")
             if _digest(text) != digest:
                 return None
-            told = cattrs.structure(json.loads(text), CellFiles)
+            told = cattrs.structure(json.loads(text), CellResult)
             if told.page and _digest((self.path / name).read_text("utf-8")) != told.page:
                 return None
         except (OSError, ValueError, cattrs.BaseValidationError):
             return None
         if told.outcome.failed:
             return None
-        return CellFiles(told.outcome, told.forecast, name if told.page else "")
+        return CellResult(told.outcome, told.forecast, name if told.page else "")
 
     def _file(self, cell: Cell | SimulationCell) -> Path:
         return self.path / CELLS / f"{cell.id}.json"

@@ -13,7 +13,7 @@ from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cells import Cell
-from groupcheck.oracles.sweep.folder import CellFiles
+from groupcheck.oracles.sweep.folder import CellResult
 
 # Column -> Arrow type. docs/sweep.md says what each one means, and in which unit.
 COLUMNS = parquet.columns_of(
@@ -23,7 +23,7 @@ COLUMNS = parquet.columns_of(
 )
 
 
-def row(cell: Cell, done: CellFiles, grid_name: str) -> sweep_types.Cell:
+def row(cell: Cell, done: CellResult, grid_name: str) -> sweep_types.Cell:
     """A cell and what became of it."""
     q, o, f = cell.question, done.outcome, done.forecast
     of_group = {} if q.is_own else cell.scope

@@ -47,7 +47,7 @@ from groupcheck.oracles.judge.following.said import subscription
 from groupcheck.oracles.judge.following.states import follow
 from groupcheck.oracles.judge.following.worlds import (
     End,
-    OpenRequest,
+    RequestNumber,
     World,
     could,
     ends,
@@ -212,7 +212,7 @@ class Walk:
         kind = kind_of(before, given)
         asked_at = time.monotonic()
         number = self._send(request, given.member)
-        ways = ends(self._rows, self.worlds, given, OpenRequest(number, version))
+        ways = ends(self._rows, self.worlds, given, RequestNumber(number, version))
         waits = any(all(e.number != number for e in end.answers) for end in ways)
         patience_s = self._pace.patience_s(request.api.name)
         answers = self._settled(number) if waits else self._gather(patience_s, number)

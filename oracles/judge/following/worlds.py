@@ -28,7 +28,7 @@ from groupcheck.model.protocol.classic.timers import append_committed, initial_d
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform.real_position import leads_with
-from groupcheck.oracles.conform.row import AnswerTo, Asks, Fires, Memory, Outcome
+from groupcheck.oracles.conform.row import Asks, Fires, Memory, ModelAnswer, Outcome
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.takeovers import Key, key
 from groupcheck.oracles.judge.following.said import (
@@ -62,7 +62,7 @@ def is_new(name: str) -> bool:
 
 
 @frozen
-class OpenRequest:
+class RequestNumber:
     """A request: its number, and its version."""
 
     number: int
@@ -93,7 +93,7 @@ class World:
     # The broker's names of the ids in memory.
     names: tuple[Name, ...] = ()
     # (process, its request that waits).
-    parked: tuple[tuple[int, OpenRequest], ...] = ()
+    parked: tuple[tuple[int, RequestNumber], ...] = ()
     # (the model's number, the broker's) of generations.
     generations: tuple[tuple[int, int], ...] = ()
     # What members subscribe to.
@@ -171,7 +171,10 @@ def relative(world: World) -> World:
 
 
 def ends(
-    rows: Rows, worlds: Sequence[World], given: Asks | Fires, asked: OpenRequest = OpenRequest(0)
+    rows: Rows,
+    worlds: Sequence[World],
+    given: Asks | Fires,
+    asked: RequestNumber = RequestNumber(0),
 ) -> list[End]:
     """Every end of a step that begins with a request or a timer, in every world, after all that
     happens by itself.
@@ -201,7 +204,7 @@ def _settled(rows: Rows, begun: End) -> Iterator[End]:
         if not further:
             yield end
         for given, outcome in further:
-            later = _after(rows.scope, end.world, given, outcome, OpenRequest(0))
+            later = _after(rows.scope, end.world, given, outcome, RequestNumber(0))
             grown = End(later.world, (*end.answers, *later.answers), (*end.rules, *later.rules))
             if grown not in seen:
                 seen.add(grown)
@@ -209,7 +212,7 @@ def _settled(rows: Rows, begun: End) -> Iterator[End]:
 
 
 def _after(
-    scope: Scope, world: World, given: Asks | Fires, outcome: Outcome, asked: OpenRequest
+    scope: Scope, world: World, given: Asks | Fires, outcome: Outcome, asked: RequestNumber
 ) -> End:
     waited, parked = dict(world.parked), dict(world.parked)
     names, gone = dict(world.names), world.gone
@@ -252,8 +255,8 @@ def _ids(memory: Memory) -> set[Key]:
 
 def _expected(
     scope: Scope,
-    told: AnswerTo,
-    asked: OpenRequest,
+    told: ModelAnswer,
+    asked: RequestNumber,
     given: Asks | Fires,
     before: World,
     after: World,

@@ -29,7 +29,7 @@ from groupcheck.oracles.judge.following.said import instance
 from groupcheck.oracles.judge.following.states import Fitting, follow, in_all
 from groupcheck.oracles.judge.following.worlds import (
     End,
-    OpenRequest,
+    RequestNumber,
     World,
     could,
     ends,
@@ -158,7 +158,7 @@ class Walk:
         )
         before = self.worlds[0].memory
         fitting = self._follow(
-            ends(self._rows, self.worlds, given, OpenRequest(number, version)), number
+            ends(self._rows, self.worlds, given, RequestNumber(number, version)), number
         )
         if any(EMPTIES in end.rules for end, _ in fitting.reached):
             self._emptied()

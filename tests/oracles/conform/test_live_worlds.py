@@ -19,8 +19,8 @@ from groupcheck.oracles.judge.following.said import subscription
 from groupcheck.oracles.judge.following.worlds import (
     UNANSWERED,
     UNASKED,
-    OpenRequest,
     Problem,
+    RequestNumber,
     World,
     ends,
     fits,
@@ -58,7 +58,7 @@ def reached(
     version: int = 8,
 ) -> set[World]:
     """The worlds in which the broker may be when it has answered so."""
-    every = ends(rows, [world], given, OpenRequest(number, version))
+    every = ends(rows, [world], given, RequestNumber(number, version))
     return {w for end in every if (w := fits(end, answers)) is not None}
 
 
@@ -111,7 +111,7 @@ def test_a_join_that_has_to_wait_is_answered_together_with_the_one_that_it_waits
         rows, alone, Asks(1, JoinGroup(NO_ID)), 4, {4: {"errorCode": 79, "memberId": "y"}}
     )
     world = after(rows, world, Asks(1, JoinGroup(0)), 5, {})
-    assert world.parked == ((1, OpenRequest(5, 8)),)
+    assert world.parked == ((1, RequestNumber(5, 8)),)
     both = {5: joined("y", 2, "x"), 6: joined("x", 2, "x", "x", "y")}
     assert after(rows, world, Asks(0, JoinGroup(0)), 6, both).parked == ()
     for wrong in (
@@ -155,7 +155,7 @@ def test_the_leader_alone_brings_a_plan_with_a_share_for_each(rows: Rows, alone:
 
 
 def test_what_is_not_as_expected_is_said_in_words(rows: Rows, alone: World):
-    (end,) = ends(rows, [alone], Asks(0, Heartbeat(0, 1)), OpenRequest(9))
+    (end,) = ends(rows, [alone], Asks(0, Heartbeat(0, 1)), RequestNumber(9))
     assert worlds.problems(end, {8: {"errorCode": 3}}) == [
         Problem(UNANSWERED, "request 9 gets no answer, in the model error 0"),
         Problem(UNASKED, "request 8 is answered with error 3, in the model not at all"),

@@ -12,7 +12,7 @@ from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.following.requests import OFFSET_COMMIT, versions, wire
 from groupcheck.oracles.judge.following.said import subscription
 from groupcheck.oracles.judge.following.states import follow, in_all
-from groupcheck.oracles.judge.following.worlds import OpenRequest, World, ends, fits, relative
+from groupcheck.oracles.judge.following.worlds import RequestNumber, World, ends, fits, relative
 
 
 def test_the_states_that_fit_what_was_seen_are_kept():
@@ -56,7 +56,7 @@ def alone(rows: KeptRows, generation: int) -> World:
     """The world in which one member has joined, and has been told this generation."""
     world = World(rows.start(), "gone")
     for number, id, answer in ((1, NO_ID, {"errorCode": 79, "memberId": "x"}), (2, 0, None)):
-        ways = ends(rows, [world], Asks(0, JoinGroup(id)), OpenRequest(number, 5))
+        ways = ends(rows, [world], Asks(0, JoinGroup(id)), RequestNumber(number, 5))
         told = {number: answer or joined("x", generation)}
         (world,) = follow(ways, told, fits).states
     return world
@@ -76,7 +76,7 @@ def test_a_group_may_begin_with_any_generation_and_its_numbers_are_the_brokers()
 def test_a_new_generation_is_larger_than_those_before():
     rows, again = rows_of(TWO_STEP), Asks(0, JoinGroup(0, 0))
     world = alone(rows, 5)
-    ways = ends(rows, [world], again, OpenRequest(3, 5))
+    ways = ends(rows, [world], again, RequestNumber(3, 5))
     changed = joined("x", 9)
     changed["members"] = [
         {"memberId": "x", "groupInstanceId": None, "metadata": subscription(JoinGroup(0, 0))}

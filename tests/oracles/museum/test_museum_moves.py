@@ -34,7 +34,7 @@ from groupcheck.oracles.museum.seen import (
     Cut,
     Fact,
     NetworkRequest,
-    PerformanceFacts,
+    PerformanceRecord,
     State,
 )
 from groupcheck.oracles.museum.showing import document, said, view
@@ -48,8 +48,8 @@ def paths() -> dict[str, ExhibitPath]:
     return {exhibit.mutation: find(exhibit) for exhibit in EXHIBITS}
 
 
-def seen(*facts: Fact, left_at: str = "", left_in: int = 0) -> PerformanceFacts:
-    return PerformanceFacts("1.0", facts, left_at, left_in)
+def seen(*facts: Fact, left_at: str = "", left_in: int = 0) -> PerformanceRecord:
+    return PerformanceRecord("1.0", facts, left_at, left_in)
 
 
 def test_each_exhibit_is_a_known_bug_with_its_ticket_and_pinned_releases() -> None:

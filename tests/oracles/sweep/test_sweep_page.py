@@ -13,7 +13,7 @@ from rich.console import Console
 from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.command import worst
-from groupcheck.oracles.sweep.folder import CellFiles
+from groupcheck.oracles.sweep.folder import CellResult
 from groupcheck.oracles.sweep.growing import Sweep, grown
 from groupcheck.oracles.sweep.live import RunningSweep
 from groupcheck.oracles.sweep.outcome import Outcome
@@ -24,9 +24,11 @@ HOLDS = Outcome("holds", "every state was explored", 12_345, complete=True)
 HOSTILE = "</title></style><script>alert(1)</script>\x1b[31m"
 
 
-def rows(sweep: Sweep, done: dict[int, CellFiles] | None = None) -> list[sweep_types.Cell]:
+def rows(sweep: Sweep, done: dict[int, CellResult] | None = None) -> list[sweep_types.Cell]:
     return [
-        row(cell, (done or {}).get(cell.number, CellFiles(HOLDS, None, "")), sweep.grids[cell.grid])
+        row(
+            cell, (done or {}).get(cell.number, CellResult(HOLDS, None, "")), sweep.grids[cell.grid]
+        )
         for cell in sweep.cells
     ]
 
@@ -68,7 +70,7 @@ def test_columns_are_in_the_order_of_their_numbers_and_each_grid_has_its_matrix(
 def test_the_page_shows_verdicts_states_links_and_what_is_not_as_expected():
     asked = sweep({"members": [1, 2]})
     fell = Outcome("violated", "one_owner", 7, broken=("one_owner",), steps=3, key="gc1-0")
-    found = rows(asked, {2: CellFiles(fell, None, "pages/abc.html")})
+    found = rows(asked, {2: CellResult(fell, None, "pages/abc.html")})
     text = " ".join(page(asked, worst(found), found).split())
     assert '<span class="verdict violated">violated</span> sweep' in text
     assert 'class="violated odd" title="violated, expected: holds: one_owner"' in text
@@ -79,7 +81,7 @@ def test_the_page_shows_verdicts_states_links_and_what_is_not_as_expected():
 
 def test_no_text_of_the_file_or_of_an_error_breaks_out_of_the_page():
     asked = sweep({"name": HOSTILE}, name=HOSTILE)
-    found = rows(asked, {1: CellFiles(Outcome("unknown", HOSTILE, broken=(HOSTILE,)), None, "")})
+    found = rows(asked, {1: CellResult(Outcome("unknown", HOSTILE, broken=(HOSTILE,)), None, "")})
     text = page(asked, "unknown", found)
     assert "<script" not in text and "\x1b" not in text
     assert text.count("</style>") == text.count("</title>") == 1
