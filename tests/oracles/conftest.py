@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 import pytest
-from attrs import frozen
 from jsonschema import Draft202012Validator
+from small_scope import Scope
 from two_phase_commit import (
     Coordinator,
     Manager,
@@ -25,7 +25,7 @@ from two_phase_commit import (
 )
 
 from groupcheck.invariants.registry import Promises
-from groupcheck.model.engine import ScopeError, Spec, array, evolve, rule, single
+from groupcheck.model.engine import Spec, array, evolve, rule, single
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.mutation import MutatedRule
@@ -34,20 +34,6 @@ from groupcheck.oracles.check import bugs
 from groupcheck.oracles.command_line import listing
 from groupcheck.oracles.command_line.documents import documents
 from groupcheck.oracles.explain import subject
-
-
-@frozen
-class Scope:
-    members: int = 2
-    polite: bool = False
-    limit: int | None = None
-    faults: tuple[tuple[str, int], ...] = ()
-    any_faults: int | None = None
-    assignor: str = "range"
-
-    def __attrs_post_init__(self) -> None:
-        if not 1 <= self.members <= 5:
-            raise ScopeError(f"members is {self.members}, not a number from 1 to 5", where="scope")
 
 
 def all_prepared(coordinator: Coordinator, scope: Scope) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from groupcheck.oracles.replay.report import replay
 
-FILE = Path(__file__).parents[1] / "data/replay/said.toml"
+FILE = Path(__file__).parents[1] / "data/replay_said.toml"
 CASES: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text("utf-8"))
 
 

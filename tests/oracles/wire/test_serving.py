@@ -16,7 +16,7 @@ from groupcheck.oracles.wire.serving import (
     LOOPBACK,
     Arrival,
     Bounds,
-    Noted,
+    LogEntry,
     Server,
     in_background,
 )
@@ -77,7 +77,7 @@ class Peer:
         return data
 
 
-def log_of(server: Server) -> list[Noted]:
+def log_of(server: Server) -> list[LogEntry]:
     return server.call(lambda: list(server.log))
 
 
