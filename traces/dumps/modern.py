@@ -41,8 +41,9 @@ class ModernStory:
     targets: dict[str, Partitions] = Factory(dict)
     _shares: Shares = Factory(lambda self: Shares(self.spans), takes_self=True)
     steps: ConsumerSteps = Factory(ConsumerSteps)
-    # The steps that no release takes: (line, what is wrong).
+    # The first steps that no release takes (line, what is wrong), and how many there are.
     wrong: list[tuple[int, WrongStep]] = Factory(list)
+    wrong_count: int = 0
     # The records of all members are known; None: the group has not begun yet.
     _whole: bool | None = None
     _seen: bool = False
@@ -135,8 +136,10 @@ class ModernStory:
         if protocol != "consumer":
             return
         wrong = self.steps.observe(event if self._whole else evolve(event, shares=None))
-        if wrong is not None and len(self.wrong) < WRONG_KEPT:
-            self.wrong.append((r.line, wrong))
+        if wrong is not None:
+            self.wrong_count += 1
+            if len(self.wrong) < WRONG_KEPT:
+                self.wrong.append((r.line, wrong))
 
 
 def _event(

@@ -216,7 +216,8 @@ def _given(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
         if value is None:
             return AssignmentRecord(**place, **told)
         revoking = _shares(value, "partitionsPendingRevocation")
-        state = whole(value, "state", 0) if protocol == "consumer" else -1
+        # Members of share groups have no state, and those of streams groups have others.
+        state = _STATES.get(whole(value, "state", 0), "") if protocol == "consumer" else ""
         return AssignmentRecord(
             **place,
             **told,
@@ -224,7 +225,7 @@ def _given(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
             partitions=_shares(value, "assignedPartitions") | revoking,
             revoking=revoking,
             stable=value.get("state", 0) == 0 and not revoking,
-            state=_STATES.get(state, ""),
+            state=state,
         )
 
     return read

@@ -120,7 +120,7 @@ class DumpTrail:
             timeline=self.timeline,
             anomalies=(*wrong, *self._found(), *find_anomalies(self.timeline)),
             unexplained=unexplained,
-            unexplained_count=len(unexplained),
+            unexplained_count=self.modern.wrong_count,
             assumed_count=0,
             lines=self.lines,
             begins="",

@@ -38,7 +38,7 @@ from groupcheck.traces.exchanges.exchange import (
 )
 from groupcheck.traces.messages.consumer_protocol import assignment, subscription
 from groupcheck.traces.messages.message_bytes import Malformed
-from groupcheck.traces.requests.consumer_answers import ConsumerAnswers, MemberRecord
+from groupcheck.traces.requests.consumer_answers import ConsumerAnswers, KnownRecord
 from groupcheck.traces.requests.group_rules import AWAY, SLACK_MS
 from groupcheck.traces.requests.words import RefusedAnswer
 
@@ -46,6 +46,10 @@ MEMBERS_KEPT = 20_000
 _FREE = 1
 """The bit of a partition that a member wants and does not have."""
 _SCOPES = [MigrationScope(kafka=version) for version in RELEASES]
+_CURRENT_AND_PENDING = ((True, False), (True, True), (False, False), (False, True))
+"""Whether the member is at the target's epoch (`Seat.current`), and whether the group is ahead of
+its target (`Core.pending`).
+"""
 
 
 @define
@@ -64,7 +68,7 @@ class _Member:
     share: frozenset[str] | None = None
     # Its JoinGroup, whose SyncGroup is still to come, with the record before it.
     joined: JoinExchange | None = None
-    before: MemberRecord | None = None
+    before: KnownRecord | None = None
     # Its generation before that JoinGroup; 0: it was new.
     former: int = 0
 
@@ -125,8 +129,18 @@ class ClassicAnswers:
         last = max((m.generation for m in self._members.values()), default=0)
         for id, m in [*self._members.items()]:
             if m.generation == last and m.share is not None:
-                told = _told(e, id, 0, last, frozenset(), m.share)
-                self._shares.observe(evolve(told, interval_ms=m.session_ms))
+                told = _told(
+                    e,
+                    id,
+                    m.share,
+                    epoch=0,
+                    to_epoch=last,
+                    owned=frozenset(),
+                    interval_ms=m.session_ms,
+                    began=e.began,
+                    given=e.given,
+                )
+                self._shares.observe(told)
             else:
                 del self._members[id]
         self._shares.judged = 0
@@ -180,14 +194,23 @@ class ClassicAnswers:
         owned = _owned(join)
         if owned is None or (member.before is None and member.former):
             self.unjudged += 1
-        told = _told(e, e.member, member.former, member.generation, owned, share)
-        told = evolve(told, interval_ms=member.session_ms)
         if member.before is not None:
             # A connection is served one request after the other, however close they are.
             heard = min(member.before.heard, join.began - 1)
             self._shares.put(e.member, evolve(member.before, heard=heard))
         before = self._shares.judged
-        self._shares.observe(evolve(told, began=join.began, given=join.given))
+        told = _told(
+            e,
+            e.member,
+            share,
+            epoch=member.former,
+            to_epoch=member.generation,
+            owned=owned,
+            interval_ms=member.session_ms,
+            began=join.began,
+            given=join.given,
+        )
+        self._shares.observe(told)
         self.judged += self._shares.judged - before
 
     def _asks(self, e: HeartbeatExchange | SyncExchange, generation: int) -> None:
@@ -226,7 +249,7 @@ class ClassicAnswers:
         for scope in _SCOPES:
             for seat in seats:
                 for wants in (0, _FREE):
-                    for current, pending in _BOTH:
+                    for current, pending in _CURRENT_AND_PENDING:
                         asks = evolve(
                             seat, classic=True, current=current, target=seat.assigned | wants
                         )
@@ -255,18 +278,21 @@ class ClassicAnswers:
         self.refuse(RefusedAnswer(e, possible, False, why=why, hole=hole))
 
 
-_BOTH = ((True, False), (True, True), (False, False), (False, True))
-
-
 def _told(
     e: Exchange,
     member: str,
+    share: frozenset[str],
+    *,
     epoch: int,
     to_epoch: int,
     owned: frozenset[str] | None,
-    share: frozenset[str],
+    interval_ms: int,
+    began: float,
+    given: float,
 ) -> EpochExchange:
-    """What a member is told, as a heartbeat would tell it."""
+    """What a member is told, as a heartbeat would tell it. `interval_ms`: that of heartbeats.
+    `began` and `given`: when the coordinator took the request and gave the answer, in ms.
+    """
     return EpochExchange(
         line=e.line,
         api=e.api,
@@ -275,8 +301,8 @@ def _told(
         connection=e.connection,
         correlation=e.correlation,
         arrived=e.arrived,
-        began=e.began,
-        given=e.given,
+        began=began,
+        given=given,
         answered=e.answered,
         group=e.group,
         code=NONE,
@@ -284,6 +310,7 @@ def _told(
         protocol="consumer",
         epoch=epoch,
         to_epoch=to_epoch,
+        interval_ms=interval_ms,
         owned=owned,
         assigned=share,
     )

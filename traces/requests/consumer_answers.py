@@ -46,7 +46,7 @@ _SCOPES = {release: ConsumerScope(kafka=version) for version, release in RELEASE
 
 
 @define
-class MemberRecord:
+class KnownRecord:
     """What is known of the coordinator's record of a member."""
 
     epoch: int
@@ -108,7 +108,7 @@ class ConsumerAnswers:
     # How many answers were judged, and how many could not be.
     judged: int = 0
     unjudged: int = 0
-    _records: dict[str, MemberRecord] = Factory(dict)
+    _records: dict[str, KnownRecord] = Factory(dict)
     # Members that left -> when that was answered.
     _left: dict[str, float] = Factory(dict)
     # Instance -> the id of its member.
@@ -144,15 +144,15 @@ class ConsumerAnswers:
 
     # -- records, for what else is known of members
 
-    def of(self, member: str) -> MemberRecord | None:
+    def of(self, member: str) -> KnownRecord | None:
         """What is known of a member's record."""
         return self._records.get(member)
 
-    def take(self, member: str) -> MemberRecord | None:
+    def take(self, member: str) -> KnownRecord | None:
         """Nothing is known of a member any more; gives what was."""
         return self._records.pop(member, None)
 
-    def put(self, member: str, record: MemberRecord) -> None:
+    def put(self, member: str, record: KnownRecord) -> None:
         """This is known of a member's record."""
         self._records[member] = record
 
@@ -197,7 +197,7 @@ class ConsumerAnswers:
         elif e.code == UNKNOWN_MEMBER_ID:
             self._records.pop(e.member, None)
 
-    def _goes(self, e: EpochExchange, record: MemberRecord | None) -> None:
+    def _goes(self, e: EpochExchange, record: KnownRecord | None) -> None:
         if e.code != NONE:
             self.unjudged += 1
         elif e.epoch == LEAVES:
@@ -222,16 +222,16 @@ class ConsumerAnswers:
         else:
             self._keep(e, self._nothing_known(e))
 
-    def _nothing_known(self, e: EpochExchange) -> MemberRecord:
-        return MemberRecord(e.to_epoch or 0, None, None, e.given, e.line, self.place(e))
+    def _nothing_known(self, e: EpochExchange) -> KnownRecord:
+        return KnownRecord(e.to_epoch or 0, None, None, e.given, e.line, self.place(e))
 
-    def _keep(self, e: EpochExchange, record: MemberRecord) -> None:
+    def _keep(self, e: EpochExchange, record: KnownRecord) -> None:
         if e.member in self._records or len(self._records) < MEMBERS_KEPT:
             self._records[e.member] = evolve(record, interval_ms=e.interval_ms)
 
     # -- codes
 
-    def _code_fits(self, e: EpochExchange, record: MemberRecord | None) -> bool:
+    def _code_fits(self, e: EpochExchange, record: KnownRecord | None) -> bool:
         """Is the code one that the coordinator may give, as far as the member's record tells?"""
         if record is None and not self._gone(e):
             return True
@@ -256,7 +256,7 @@ class ConsumerAnswers:
             self._left.pop(e.member, None)
         return left is not None and e.epoch > 0 and e.began > left
 
-    def _codes(self, e: EpochExchange, record: MemberRecord | None) -> Iterator[int]:
+    def _codes(self, e: EpochExchange, record: KnownRecord | None) -> Iterator[int]:
         kind = Kind.JOIN if e.epoch == 0 else Kind.BEAT
         owned = None if e.owned is None else self._mask(e.owned)
         if record is None:
@@ -277,7 +277,7 @@ class ConsumerAnswers:
 
     # -- epochs and assignments
 
-    def _accepted(self, e: EpochExchange, record: MemberRecord | None) -> None:
+    def _accepted(self, e: EpochExchange, record: KnownRecord | None) -> None:
         """An answer without an error: follows the member's record."""
         if record is None and e.epoch > 0:
             self.unjudged += 1
@@ -285,7 +285,7 @@ class ConsumerAnswers:
             return
         if record is None and all(r.may_be_gone(e.began) for r in self._records.values()):
             self._targets = []  # an empty group may have been deleted, and begins anew
-        fresh = MemberRecord(0, None, frozenset({Seat()}), e.began, e.line, self.place(e))
+        fresh = KnownRecord(0, None, frozenset({Seat()}), e.began, e.line, self.place(e))
         before = record or fresh
         told = _Told(e.to_epoch or 0, None if e.assigned is None else self._mask(e.assigned))
         if before.seats is None:
@@ -302,13 +302,13 @@ class ConsumerAnswers:
                 self._wrong(e, before, told, seats)
         previous = before.previous if told.epoch == before.epoch else before.epoch
         place = self.place(e)
-        self._keep(e, MemberRecord(told.epoch, previous, seats or None, e.given, e.line, place))
+        self._keep(e, KnownRecord(told.epoch, previous, seats or None, e.given, e.line, place))
         if told.epoch > max((epoch for _, epoch in self._targets), default=0):
             self._targets.append((e.given, told.epoch))
             del self._targets[:-EPOCHS_KEPT]
 
     def _after(
-        self, e: EpochExchange, before: MemberRecord, told: _Told, held: int
+        self, e: EpochExchange, before: KnownRecord, told: _Told, held: int
     ) -> Iterator[Seat]:
         """All that the record may be after this answer, by the rule of the model."""
         owned = 0 if e.owned is None and e.epoch == 0 else None
@@ -329,9 +329,7 @@ class ConsumerAnswers:
                         if new.assigned == share and fits and not late:
                             yield evolve(new, target=0, current=False, fresh=0)
 
-    def _learnt(
-        self, e: EpochExchange, before: MemberRecord, told: _Told
-    ) -> frozenset[Seat] | None:
+    def _learnt(self, e: EpochExchange, before: KnownRecord, told: _Told) -> frozenset[Seat] | None:
         """The record of a member of which nothing was known, if the answer tells it."""
         self.unjudged += 1
         if told.assigned is None or told.epoch <= before.epoch:
@@ -351,7 +349,7 @@ class ConsumerAnswers:
     # -- what does not fit
 
     def _wrong(
-        self, e: EpochExchange, before: MemberRecord, told: _Told, otherwise: frozenset[Seat]
+        self, e: EpochExchange, before: KnownRecord, told: _Told, otherwise: frozenset[Seat]
     ) -> None:
         """No release gives this answer; `otherwise`: it would if others had nothing."""
         had = 0
@@ -381,21 +379,12 @@ class ConsumerAnswers:
             )
         self.refuse(RefusedAnswer(e, "", False, why=why, hole=self.hole(e, before.place)))
 
-    def _refuse(
-        self, e: EpochExchange, allowed: Iterable[int], record: MemberRecord | None
-    ) -> None:
+    def _refuse(self, e: EpochExchange, allowed: Iterable[int], record: KnownRecord | None) -> None:
         self.judged += 1
         could = " or ".join(dict.fromkeys(name_of(code) for code in sorted({*allowed})))
         why = f"has the code {name_of(e.code or NONE)}, but could only have {could}"
-        self.refuse(
-            RefusedAnswer(
-                e,
-                could,
-                False,
-                why=why,
-                hole=self.hole(e, record.place if record is not None else None),
-            )
-        )
+        place = record.place if record is not None else None
+        self.refuse(RefusedAnswer(e, could, False, why=why, hole=self.hole(e, place)))
 
     def decide(self, e: Exchange, *, alive: bool) -> None:
         """Whether this member still had what another one was given meanwhile. `alive`: the answer

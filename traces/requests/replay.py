@@ -52,7 +52,7 @@ from groupcheck.traces.requests.request_impact import RequestImpact
 from groupcheck.traces.requests.request_log import RequestLog
 from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.view import SEEN, View, visible
-from groupcheck.traces.requests.words import RefusedAnswer, exchange_text, why_not
+from groupcheck.traces.requests.words import RefusedAnswer, exchange_text, judged_text, why_not
 from groupcheck.traces.story.events import Event, OtherProtocol, Stabilized, Timeouts
 from groupcheck.traces.story.moments import Moment, elapsed
 from groupcheck.traces.story.timeline import Timeline
@@ -246,16 +246,28 @@ class RequestTrail:
 
     # -- the report
 
+    def _followers(self) -> tuple[RequestFollower, ...]:
+        """Those of the classic groups that it has been, in order of time."""
+        return (*self.former, self.follower)
+
+    def _judged(self) -> int:
+        """How many answers were judged, in whichever protocol."""
+        of_classic_groups = sum(f.judged for f in self._followers())
+        return of_classic_groups + self.heartbeats.judged + self.classic.judged
+
+    def _trouble(self) -> str:
+        """Why a classic group could not be followed all the way; empty if it could."""
+        why = next((t for f in self._followers() for t in f.troubles), "")
+        return why and f"the group could not be followed all the way: {why}"
+
     def report(self, doubts: str) -> GroupReport:
         """The group's report. `doubts`: what makes the whole file doubtful (empty: nothing)."""
         if self.follower.begins:
             self.follower.finish()
         self._name_the_certain()
         certain = any(u.certain for u in self.unexplained)
-        followers = (*self.former, self.follower)
-        judged = sum(f.judged for f in followers) + self.heartbeats.judged + self.classic.judged
-        troubles = any(f.troubles for f in followers)
-        followed = judged and not self.refused and not troubles
+        judged = self._judged()
+        followed = judged and not self.refused and not self._trouble()
         first_refused = self.refused_of[0].e.given if self.refused_of else None
         lacks = self.view.lacks(bool(followed), first_refused)
         if lacks and not certain:
@@ -263,7 +275,7 @@ class RequestTrail:
             self.owners = Owners(self.group, overlaps=self.owners.overlaps)
         verdict, reason = self._verdict(doubts, lacks)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
-        modern = protocol == "consumer" and self.heartbeats.judged > 0
+        modern = protocol == "consumer" and judged > 0
         followed = ((protocol in FOLLOWED or modern) and not lacks) or certain
         anomalies = (
             *(self._refusals() if followed else ()),
@@ -284,7 +296,7 @@ class RequestTrail:
             unexplained_count=self.refused if followed else 0,
             assumed_count=0,
             lines=self.lines,
-            begins=followers[0].begins if followed else "",
+            begins=self._followers()[0].begins if followed else "",
             requests=requests,
             nothing_judged=reason.startswith("nothing is judged"),
             findings=visible(self._findings()) if lacks else self._findings(),
@@ -324,7 +336,6 @@ class RequestTrail:
         self.refused = len(wrong)
 
     def _verdict(self, doubts: str, lacks: str) -> tuple[Kind, str]:
-        follower = self.follower
         if any(u.certain for u in self.unexplained):
             return self._of_unexplained(doubts)
         if lacks and not self.owners.overlaps:
@@ -344,9 +355,9 @@ class RequestTrail:
                 " (one_owner)"
             )
             return (UNKNOWN, f"{said}, but {doubts}") if doubts == ALTERED else (VIOLATED, said)
-        if follower.troubles:
-            return UNKNOWN, f"the group could not be followed all the way: {follower.troubles[0]}"
-        if not follower.judged:
+        if trouble := self._trouble():
+            return UNKNOWN, trouble
+        if not self.follower.judged:
             return (
                 UNKNOWN,
                 (
@@ -367,24 +378,19 @@ class RequestTrail:
         """The verdict on a consumer group."""
         if self.unexplained:
             return self._of_unexplained(doubts)
-        known = self.heartbeats
-        if not known.judged:
-            why = "the log shows no member of this group from its first heartbeat on"
+        if trouble := self._trouble():
+            return UNKNOWN, trouble
+        if not self._judged():
+            why = "the log shows no member of this group from its first request on"
             return UNKNOWN, f"nothing is judged: {why}"
-        told = f"{plural(known.judged, 'heartbeat')}, by the model `consumer`"
-        if self.classic.judged:
-            answers = plural(self.classic.judged, "answer")
-            told += f"; {answers} to classic members, by the model `migration`"
-        if before := sum(f.judged for f in (*self.former, self.follower)):
-            told += f"; {plural(before, 'answer')} of the classic group, by the model `classic`"
-        if known.unjudged:
-            told += (
-                f"; {known.unjudged:,} of members whose record is not known are read, not judged"
-            )
+        told = judged_text(
+            (self.heartbeats.judged, self.heartbeats.unjudged),
+            (self.classic.judged, self.classic.unjudged),
+            sum(f.judged for f in self._followers()),
+        )
         return HOLDS, f"every answer is one that the model allows ({told})"
 
     def _of_unexplained(self, doubts: str) -> tuple[Kind, str]:
-        followers = (*self.former, self.follower)
         first_one = self.unexplained[0]
         if doubts:
             return UNKNOWN, f"line {first_one.line} is not explained, but {doubts}"
@@ -392,7 +398,7 @@ class RequestTrail:
         if first_one.certain:
             return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
         if all(
-            any(abs(r.e.given - moved) <= MOVED_MS for f in followers for moved in f.moves)
+            any(abs(r.e.given - moved) <= MOVED_MS for f in self._followers() for moved in f.moves)
             for r in self.refused_of
         ):
             why = "members changed their connection: a request that no line shows may explain it"

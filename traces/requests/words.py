@@ -23,6 +23,7 @@ from groupcheck.traces.exchanges.exchange import (
     LeaveExchange,
     SyncExchange,
 )
+from groupcheck.traces.phrases import plural
 
 _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 
@@ -138,3 +139,28 @@ def promise(refused: RefusedAnswer) -> str:
     ):
         return "generation_only_grows"
     return ""
+
+
+def judged_text(
+    heartbeats: tuple[int, int], classic: tuple[int, int], of_classic_groups: int
+) -> str:
+    """What was judged of a consumer group, and by which model. `heartbeats` and `classic` (answers
+    to classic members): how many were judged, and how many could not be. `of_classic_groups`: how
+    many answers were judged while the group was a classic one.
+    """
+    judged = (
+        (heartbeats[0], "heartbeat", "", "consumer"),
+        (classic[0], "answer", " to classic members", "migration"),
+        (of_classic_groups, "answer", " of the classic group", "classic"),
+    )
+    told = [
+        f"{plural(count, what)}{whose}, by the model `{model}`"
+        for count, what, whose, model in judged
+        if count
+    ]
+    not_judged = (
+        (heartbeats[1], "heartbeat", "members whose record is not known"),
+        (classic[1], "request", "classic members that are static or not known"),
+    )
+    read = [f"{plural(count, what)} of {whose}" for count, what, whose in not_judged if count]
+    return "; ".join([*told, *([f"read, not judged: {', '.join(read)}"] if read else [])])

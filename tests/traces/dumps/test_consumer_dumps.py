@@ -27,6 +27,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Went,
 )
 from groupcheck.oracles.generate.consumer.runs import Printed, scope_of
+from groupcheck.traces.dumps.modern import WRONG_KEPT
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.replay import replay_file
 
@@ -158,6 +159,22 @@ def test_a_member_gives_up_what_its_target_does_not_have(tmp_path: Path) -> None
     )
     g = replayed(tmp_path / "dump.log", changed(told, told.replace("[0,1]", "[0]")))
     assert g.verdict == "violated" and "which no release of Kafka does" in g.reason
+
+
+def test_all_wrong_steps_are_counted_and_the_first_are_shown(tmp_path: Path) -> None:
+    """The member is given partition 1 again and again, which is not in its target."""
+    dump = Dump()
+    dump.write(EPOCH, None, {"epoch": 1})
+    dump.write(MEMBER, 1, {"subscribedTopicNames": ["t"]})
+    dump.target(1, 0b1)
+    dump.write(TARGET_EPOCH, None, {"assignmentEpoch": 1})
+    dump.given(1, 1, 0, {0}, {})
+    for _ in range(WRONG_KEPT + 10):
+        dump.given(1, 1, 0, {1}, {})
+        dump.given(1, 1, 0, {0}, {})
+    g = replayed(tmp_path / "dump.log", dump.lines)
+    assert len(g.unexplained) == WRONG_KEPT
+    assert g.unexplained_count == 2 * (WRONG_KEPT + 10)
 
 
 def test_nothing_is_judged_behind_records_that_are_missing(tmp_path: Path) -> None:

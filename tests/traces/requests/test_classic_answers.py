@@ -27,6 +27,20 @@ def body(line: str) -> Body:
     return found
 
 
+def with_body(line: str, found: Body) -> str:
+    """The line, with another request and answer."""
+    head, _, rest = line.partition("request:")
+    tail = rest[rest.rindex(" (kafka") :]
+    return f"{head}request:{json.dumps(found, separators=(',', ':'))}{tail}"
+
+
+def of_lines(tmp_path: Path, lines: list[str]) -> GroupReport:
+    log = tmp_path / "requests.log"
+    log.write_text("\n".join(lines) + "\n")
+    (g,) = replay_file(str(log)).groups
+    return g
+
+
 def answers(api: str, client: str) -> list[int]:
     """The numbers of the lines with requests of a client that were answered without an error, or
     with the request to join again.
@@ -41,17 +55,14 @@ def answers(api: str, client: str) -> list[int]:
     ]
 
 
-def replayed(tmp_path: Path, number: int, change: Callable[[Body], None]) -> GroupReport:
+def replayed(
+    tmp_path: Path, number: int, change: Callable[[Body], None], begin: int = 0
+) -> GroupReport:
+    """The group after `change` of the answer on a line, in a log that begins with line `begin`."""
     one = body(LINES[number])
     change(one["response"])
-    head, _, rest = LINES[number].partition("request:")
-    tail = rest[rest.rindex(" (kafka") :]
-    lines = [*LINES]
-    lines[number] = f"{head}request:{json.dumps(one, separators=(',', ':'))}{tail}"
-    log = tmp_path / "requests.log"
-    log.write_text("\n".join(lines) + "\n")
-    (g,) = replay_file(str(log)).groups
-    return g
+    lines = [*LINES[:number], with_body(LINES[number], one), *LINES[number + 1 :]]
+    return of_lines(tmp_path, lines[begin:])
 
 
 def refused(g: GroupReport, number: int) -> str:
@@ -67,22 +78,51 @@ def test_every_answer_of_a_real_coordinator_fits() -> None:
     assert "9 answers of the classic group, by the model `classic`" in g.reason
 
 
-@pytest.mark.parametrize(
-    ("api", "code", "why"),
-    [
-        ("HEARTBEAT", 25, "could only have 0 NONE or 27 REBALANCE_IN_PROGRESS"),
-        ("HEARTBEAT", 22, "could only have 0 NONE or 27 REBALANCE_IN_PROGRESS"),
-        ("SYNC_GROUP", 22, "could only have 0 NONE or 27 REBALANCE_IN_PROGRESS"),
-        ("SYNC_GROUP", 25, "could only have 0 NONE or 27 REBALANCE_IN_PROGRESS"),
-    ],
-)
+@pytest.mark.parametrize("api", ["HEARTBEAT", "SYNC_GROUP"])
+@pytest.mark.parametrize("code", [22, 25])
 def test_a_member_that_is_there_in_its_generation_is_not_turned_away(
-    tmp_path: Path, api: str, code: int, why: str
+    tmp_path: Path, api: str, code: int
 ) -> None:
     line = answers(api, "c")[1]
     g = replayed(tmp_path, line, lambda answer: answer.update(errorCode=code))
     assert g.verdict == "violated", g.reason
-    assert why in refused(g, line)
+    assert "could only have 0 NONE or 27 REBALANCE_IN_PROGRESS" in refused(g, line)
+
+
+def test_a_log_in_which_only_classic_members_are_known_is_judged(tmp_path: Path) -> None:
+    """It begins in the middle: no heartbeat from there on tells what b has."""
+    begin = answers("JOIN_GROUP", "c")[2] - 3
+    g = of_lines(tmp_path, LINES[begin:])
+    assert (g.verdict, g.requests and g.requests.judged) == ("holds", 30)
+    assert g.reason.endswith(
+        "(21 answers to classic members, by the model `migration`;"
+        " 9 answers of the classic group, by the model `classic`;"
+        " read, not judged: 5 heartbeats of members whose record is not known,"
+        " 1 request of classic members that are static or not known)"
+    )
+    line = answers("HEARTBEAT", "d")[0]
+    g = replayed(tmp_path, line, lambda answer: answer.update(errorCode=25), begin)
+    assert g.verdict == "violated", g.reason
+    assert "could only have 0 NONE or 27" in refused(g, line - begin)
+
+
+def test_a_log_that_shows_the_classic_group_alone_from_its_beginning_is_judged(
+    tmp_path: Path,
+) -> None:
+    last = max(k for k, line in enumerate(LINES) if "CONSUMER_GROUP_HEARTBEAT" in line)
+    g = of_lines(tmp_path, LINES[last:])
+    assert g.verdict == "holds", g.reason
+    assert "allows (9 answers of the classic group, by the model `classic`)" in g.reason
+
+
+def test_a_classic_group_that_could_not_be_followed_makes_the_verdict_unknown(
+    tmp_path: Path,
+) -> None:
+    """Behind the downgrade, who else was in the group when its first round began is not known."""
+    line = answers("HEARTBEAT", "c")[-1]
+    g = replayed(tmp_path, line, lambda answer: answer.update(errorCode=25))
+    assert g.verdict == "unknown"
+    assert g.reason.startswith("the group could not be followed all the way: who else was")
 
 
 def test_a_generation_never_goes_back(tmp_path: Path) -> None:
@@ -116,12 +156,8 @@ def test_a_member_keeps_what_it_was_given_until_it_joins_again(tmp_path: Path) -
     one["response"]["assignment"] = body(LINES[answers("SYNC_GROUP", "d")[0]])["response"][
         "assignment"
     ]
-    head, _, rest = LINES[again].partition("request:")
-    tail = rest[rest.rindex(" (kafka") :]
-    added = f"{head}request:{json.dumps(one, separators=(',', ':'))}{tail}"
-    log = tmp_path / "requests.log"
-    log.write_text("\n".join([*LINES[: again + 1], added, *LINES[again + 1 :]]) + "\n")
-    (g,) = replay_file(str(log)).groups
+    lines = [*LINES[: again + 1], with_body(LINES[again], one), *LINES[again + 1 :]]
+    g = of_lines(tmp_path, lines)
     assert "it has not joined again" in refused(g, again + 1)
 
 
