@@ -29,9 +29,8 @@ from groupcheck.traces.facts.steps import steps_told
 from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
 from groupcheck.traces.formats import CLIENTS
 from groupcheck.traces.members.group_story import GroupStory
+from groupcheck.traces.story.events import EPOCHS
 
-EPOCHS = ("consumer", "share", "streams")
-"""Protocols whose members reconcile each by itself."""
 FEW_STEPS = 40
 """In a calm group of more statements, its rebalances tell more than its steps."""
 NAMELESS_TROUBLE = "lines of this log that name no group tell of trouble, which may be its own"

@@ -16,10 +16,13 @@ from groupcheck.traces.findings.findings import HEARTBEAT, SESSION, Findings
 from groupcheck.traces.findings.report import Anomaly, FileReport, GroupReport
 from groupcheck.traces.formats import PACKET_CAPTURE, REQUEST_LOG
 from groupcheck.traces.phrases import seconds
+from groupcheck.traces.story.events import EPOCHS
 from groupcheck.traces.story.moments import Round
 
 KINDS = {"generation_reset": "group_reset", "fenced": "instance_fenced"}
 """An anomaly -> the statement, where their names differ."""
+GROUPS = {protocol: f"{protocol}_group" for protocol in EPOCHS}
+"""The protocol of a group -> the statement that it is one of those."""
 REFUSED = {
     "full": "group_full",
     "twin": "instance_fenced",
@@ -43,7 +46,7 @@ STATEMENTS_KEPT = 50
 def statements(report: FileReport, group: GroupReport) -> Iterator[Statement]:
     """Everything that was found about the group and that a cause may ask for."""
     say = _Speaker(report.path, group.group)
-    kind = {"consumer": "consumer_group", "share": "share_group"}.get(group.protocol)
+    kind = GROUPS.get(group.protocol)
     if kind is not None and group.timeline.first is not None:
         first = group.timeline.first
         yield say(kind, first.line, report.quotes.get(first.line, ""), first.time)

@@ -10,11 +10,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from groupcheck.traces.causes.from_brokers import GROUPS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.who import BROKER
 
 ANY = "any"
-_EPOCHS = {"consumer_group", "share_group"}
 _IS_ON = "nothing more in this log, such lines are on. They do not show {}"
 
 
@@ -52,7 +52,8 @@ def _missing(evidence: GroupEvidence, name: str) -> str:
     cannot tell.
     """
     broker = name == BROKER
-    if broker and not _EPOCHS.isdisjoint(evidence.tallies):  # their rebalances have no such end
+    if broker and not evidence.tallies.keys().isdisjoint(GROUPS.values()):
+        # Their rebalances have no such end.
         return str(_tables()["whole"][BROKER])
     steps = _tables()["broker_step" if broker else "step"]
     kinds = [said.kind for said in evidence.all()]

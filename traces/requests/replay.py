@@ -203,7 +203,7 @@ class RequestTrail:
             elif e.chosen is not None and "cooperative" in e.chosen:
                 self._is("cooperative")
             elif e.chosen == "stream":
-                self._is("streams")
+                self._is("stream")  # Kafka Streams in a classic group, no streams group
         if self.owners.cooperative and "cooperative" not in self.protocols:
             self._is("cooperative")
 

@@ -17,6 +17,8 @@ from groupcheck.model.protocol.classic.group import Phase
 
 CLASSIC = "classic"
 """The protocol of groups before KIP-848, in the coordinator's words (Group.GroupType)."""
+EPOCHS = ("consumer", "share", "streams")
+"""The protocols whose members reconcile each by itself, in epochs: KIP-848, KIP-932, KIP-1071."""
 
 
 class RebalanceCause(StrEnum):

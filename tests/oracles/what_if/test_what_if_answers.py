@@ -55,7 +55,7 @@ def replaced(path: Path, texts: dict[str, str], to: Path) -> str:
     [
         ("connect", "sessioned", "a group of the connect protocol"),
         ("sr", "v0", "a group of the sr protocol"),
-        ("consumer", "stream", "a group of the streams protocol"),
+        ("consumer", "stream", "a group of the stream protocol"),
     ],
 )
 def test_groups_that_are_not_of_consumers_are_refused(
