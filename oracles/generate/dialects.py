@@ -111,7 +111,7 @@ def _consumer(
     new = version >= (4, 3)
     words = Words(debug=debug, hashes=version >= (4, 1), epochs=new)
     requests = name.startswith("requests")
-    scope = scope_of(kafka, static=static, java=library == "java")
+    scope = scope_of(kafka, static=static, library=library)
     run = partial(consumer_run, scope=scope, words=words, library=library)
     return Dialect(
         name,

@@ -120,6 +120,8 @@ def generate(
         raise UserError(
             f"cannot write to {folder}: {error.strerror or error}", where="--out"
         ) from None
+    finally:
+        _pool.cache_clear()  # no other order needs these runs
 
 
 def _refuse_full(folder: Path, order: Order) -> None:
@@ -146,7 +148,7 @@ def _write_all(folder: Path, order: Order, progress: Progress, workers: int) -> 
         asked = [(name, k) for name in dict.fromkeys(order.dialects) for k in range(order.runs)]
         for at, run in results(partial(_run, order), asked, workers):
             name, k = asked[at]
-            _pool(order, name).made[k] = run
+            _pool(order, name).keep(k, run)
     write = partial(_write, folder, order)
     written: dict[int, Written] = {}
     here = partial(write, progress=lambda part: progress(len(written) + part, order.files))
@@ -184,11 +186,14 @@ def _write(
 
 @lru_cache(len(DIALECTS))
 def _pool(order: Order, dialect: str) -> Pool:
-    """The runs of a dialect, which all logs share that one process writes."""
+    """The runs of a dialect, which all logs share that one process writes. Processes that it
+    forks have those that were made before.
+    """
     return Pool(DIALECTS[dialect], order.seed, order.runs, order.clients)
 
 
 def _run(order: Order, asked: tuple[str, int]) -> Run:
+    """One run of a dialect: its name, and the number of the run."""
     dialect, number = asked
     return _pool(order, dialect).run(number)
 
@@ -202,6 +207,9 @@ def _broker(
     groups: IO[str],
     progress: Callable[[float], None],
 ) -> Written:
+    """Writes one broker's log into `folder`/logs, and the truth about its groups into the two files
+    and `folder`/truth.
+    """
     dialect = pool.dialect
     names = [f"group-{g:05}" for g in range(k, order.groups, order.files)]
     stream = BrokerStream(pool, names, f"{order.seed}/{k}", OTHERS, order.size // order.files)

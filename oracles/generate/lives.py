@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from attrs import Factory, define, field, frozen
+from attrs import define, field, frozen
 
 from groupcheck.oracles.generate.dialects import Dialect
 from groupcheck.oracles.generate.run import Run, member_id, own_id
@@ -64,17 +64,21 @@ class Pool:
     size: int
     # print the members, too?
     clients: bool = False
-    made: dict[int, Run] = Factory(dict)
+    _made: dict[int, Run] = field(factory=dict, init=False)
 
     def run(self, number: int) -> Run:
         """The run of this number: that of the first seed whose run is long enough."""
-        if number not in self.made:
+        if number not in self._made:
             first = (self.seed * self.size + number) * ATTEMPTS
             printed = self.dialect.with_clients if self.clients else self.dialect.run
             assert printed is not None
             found = (printed(seed) for seed in range(first, first + ATTEMPTS))
-            self.made[number] = next(run for run in found if len(run.lines) >= LEAST_LINES)
-        return self.made[number]
+            self.keep(number, next(run for run in found if len(run.lines) >= LEAST_LINES))
+        return self._made[number]
+
+    def keep(self, number: int, run: Run) -> None:
+        """This is the run of this number, which may have been made by another process."""
+        self._made[number] = run
 
 
 @define

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
-from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     FENCED_INSTANCE_ID,
@@ -27,10 +26,10 @@ from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.java_member import Calls, Event, JavaMember
 from groupcheck.model.protocol.consumer.messages import Kind
 from groupcheck.model.protocol.masks import numbers
-from groupcheck.oracles.generate.consumer.broker import member, number
+from groupcheck.oracles.generate.consumer.broker import number
 from groupcheck.oracles.generate.consumer.course import LOSSES
-from groupcheck.oracles.generate.consumer.records import LEAVING_EPOCHS, Records
-from groupcheck.oracles.generate.consumer.spans import Spans
+from groupcheck.oracles.generate.consumer.member_words import MemberWords
+from groupcheck.oracles.generate.consumer.records import LEAVING_EPOCHS
 from groupcheck.oracles.generate.run import Process
 
 MEMBERSHIP, INVOKER = "ConsumerMembershipManager", "ConsumerRebalanceListenerInvoker"
@@ -56,16 +55,9 @@ _SAID = {
 
 
 @define
-class JavaWords:
-    """Turns firings into the lines of all members of a run, and keeps what applications had."""
+class JavaWords(MemberWords):
+    """The lines of Java's members, and what their applications had."""
 
-    semantics: Semantics
-    records: Records
-    # (ms since the beginning, who, line)
-    lines: list[tuple[int, Process, str]] = Factory(list)
-    spans: Spans = Factory(Spans)
-    # Each run is one of Java's members.
-    foreign: bool = False
     # Process -> since when its application has not polled.
     _late: dict[int, float] = Factory(dict)
     # Those that have found their coordinator.
@@ -73,16 +65,9 @@ class JavaWords:
     # Process -> the number of the assignment that it was given last.
     _local: dict[int, int] = Factory(dict)
 
-    def process(self, me: int) -> Process:
-        return Process(me, self.records.lives.get(me, 0))
-
-    def fired(self, firing: Firing, before: State, after: State) -> None:
-        me = firing.me
-        if me is None or me not in self.records.ids:
-            return
-        at = self.semantics.at["client", me]
-        was, now = before[at], after[at]
-        rule, _, label = firing.name.partition(":")
+    def _steps(
+        self, me: int, rule: str, label: str, before: State, was: JavaMember, now: JavaMember
+    ) -> None:
         if rule == java_rules.application_subscribes.name:
             self._subscribes(me)
         elif rule == java_rules.java_hears.name:
@@ -113,9 +98,6 @@ class JavaWords:
             self._calls(me, now.running, was)
         self._moves(me, rule, label, was, now)
         self._takes(me, was, now)
-
-    def _id(self, me: int) -> str:
-        return member(self.records.ids[me])
 
     def _say(self, me: int, logger: str, text: str, level: str = "INFO") -> None:
         line = (
@@ -289,7 +271,7 @@ class JavaWords:
             self._gives_up(me, some, "lost" if lost or calls == Calls.LOST else "revoked")
 
     def _gives_up(self, me: int, some: int, how: str) -> None:
-        self.spans.ends(self.process(me), some, self.records.now_ms, how)
+        self.spans.end(self.process(me), some, self.records.now_ms, how)
 
 
 def _gone(why: str) -> str:

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
-from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     FENCED_MEMBER_EPOCH,
@@ -29,9 +28,7 @@ from groupcheck.model.protocol.consumer.messages import Kind, Tag
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.broker import TOPIC_ID, member, number
 from groupcheck.oracles.generate.consumer.course import LOSSES, POLL_MS
-from groupcheck.oracles.generate.consumer.records import Records
-from groupcheck.oracles.generate.consumer.spans import Spans
-from groupcheck.oracles.generate.run import Process
+from groupcheck.oracles.generate.consumer.member_words import MemberWords
 
 COORDINATOR, HANDLE = "b1:9092/1", "GroupCoordinator/1"
 GROUP = 'Group "<:g:>"'
@@ -51,16 +48,9 @@ REVOKES = "wait-unassign-call"
 
 
 @define
-class NativeWords:
-    """Turns firings into the lines of all members of a run, and keeps what they had."""
+class NativeWords(MemberWords):
+    """The lines of librdkafka's members, and what they had."""
 
-    semantics: Semantics
-    records: Records
-    # (ms since the beginning, who, line)
-    lines: list[tuple[int, Process, str]] = Factory(list)
-    spans: Spans = Factory(Spans)
-    # A member did what librdkafka's does not, so the run is none of its.
-    foreign: bool = False
     # Process -> its join state, and the partitions that it has by its group assignment.
     _join: dict[int, str] = Factory(dict)
     _group: dict[int, int] = Factory(dict)
@@ -71,20 +61,13 @@ class NativeWords:
     # Those that have given up their assignment, and not said so yet.
     _losing: set[int] = Factory(set)
 
-    def process(self, me: int) -> Process:
-        return Process(me, self.records.lives.get(me, 0))
-
-    def fired(self, firing: Firing, before: State, after: State) -> None:
-        me = firing.me
-        if me is None or me not in self.records.ids:
-            return
-        at = self.semantics.at["client", me]
-        was, now = before[at], after[at]
-        rule, _, label = firing.name.partition(":")
+    def _steps(
+        self, me: int, rule: str, label: str, before: State, was: JavaMember, now: JavaMember
+    ) -> None:
         if was.closing and rule not in _OF_CLOSING:
             self.foreign = True
         elif rule == client_faults.crash.name:
-            self.spans.ends(self.process(me), -1, self.records.now_ms, "killed")
+            self.spans.end(self.process(me), -1, self.records.now_ms, "killed")
             self._forget(me)
         elif rule == java_rules.application_subscribes.name:
             self._starts(me)
@@ -164,9 +147,6 @@ class NativeWords:
         self._say(me, "CLOSE", "Consumer closed", 7, "app")
 
     # -- heartbeats
-
-    def _id(self, me: int) -> str:
-        return member(self.records.ids[me])
 
     def _request(self, me: int, epoch: str, instance: str, owned: str, topics: str) -> None:
         self._say(
@@ -288,7 +268,7 @@ class NativeWords:
             self._delegates(me, "revoke", group, why)
             self._say(me, "ASSIGNMENT", f"{GROUP}: clearing group assignment")
         how = "lost" if lost else "revoked"
-        self.spans.ends(self.process(me), -1, self.records.now_ms, how)
+        self.spans.end(self.process(me), -1, self.records.now_ms, how)
         self._group[me] = 0
         if lost and not group:
             self._rejoins(me, why)
@@ -318,7 +298,7 @@ class NativeWords:
         assert event is not None
         if event.calls == Calls.REVOKED:
             self._unassigned(me, event.partitions)
-            self.spans.ends(self.process(me), event.partitions, self.records.now_ms, "revoked")
+            self.spans.end(self.process(me), event.partitions, self.records.now_ms, "revoked")
             taking = was.taking
             new = self._late.get(me, 0) if taking is None else taking.share & ~was.assigned
             self._assigns(me, new, "cooperative assign after revoke")

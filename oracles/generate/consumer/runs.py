@@ -21,6 +21,7 @@ from groupcheck.oracles.generate.consumer.course import FREEZE, LOSSES, Course
 from groupcheck.oracles.generate.consumer.happenings import Answered, Happening
 from groupcheck.oracles.generate.consumer.java import JavaWords
 from groupcheck.oracles.generate.consumer.librdkafka import NativeWords
+from groupcheck.oracles.generate.consumer.member_words import MemberWords
 from groupcheck.oracles.generate.consumer.records import Records
 from groupcheck.oracles.generate.consumer.requests import Requests
 from groupcheck.oracles.generate.consumer.truth import Truth
@@ -39,7 +40,7 @@ _TROUBLES = {
 
 
 Library = Literal["java", "librdkafka"]
-LIBRARIES = {"java": JavaWords, "librdkafka": NativeWords}
+LIBRARIES: dict[Library, type[MemberWords]] = {"java": JavaWords, "librdkafka": NativeWords}
 
 
 @cache
@@ -48,12 +49,13 @@ def semantics_of(scope: ConsumerScope) -> Semantics:
     return Semantics(spec(scope))
 
 
-def scope_of(kafka: str, *, static: int = 0, java: bool = True) -> ConsumerScope:
+def scope_of(kafka: str, *, static: int = 0, library: Library = "java") -> ConsumerScope:
     """The bounds of runs with a version of Kafka: Java's members as they are, with listeners. All
     members subscribe to one topic, which may grow from four partitions to five. Members of
-    librdkafka (not `java`) do not unsubscribe, and follow no answer to what they sent before they
+    librdkafka do not unsubscribe, and follow no answer to what they sent before they
     left.
     """
+    java = library == "java"
     faults = ["crash", "close", "poll_timeout", "lose_request", "lose_response"]
     faults += ["unsubscribe"] if java else []
     timeouts = ("session_timeout", "rebalance_timeout", "fail_over")
@@ -93,7 +95,7 @@ class Printed:
     records: Records = field(init=False)
     broker: BrokerWords = field(init=False)
     requests: Requests = field(init=False)
-    members: JavaWords | NativeWords = field(init=False)
+    members: MemberWords = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         semantics = semantics_of(self.scope)

@@ -20,7 +20,7 @@ class Spans:
         mine = {one.partition for one in now_its}
         self.owned += [Owned(process, p, now) for p in numbers(some) if p not in mine]
 
-    def ends(self, process: Process, some: int, now: int, how: str) -> None:
+    def end(self, process: Process, some: int, now: int, how: str) -> None:
         """A consumer has some of its partitions no more; -1: any."""
         self.owned = [
             evolve(one, until=now, how=how)

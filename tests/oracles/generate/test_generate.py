@@ -67,6 +67,7 @@ def test_the_number_of_processes_changes_no_byte(
         generate(folder, order, workers=workers)
         every = [path for path in folder.rglob("*") if path.is_file()]
         found.append({path.relative_to(folder): path.read_bytes() for path in every})
+        assert not files._pool.cache_info().currsize, "runs are kept in memory"
     assert found[0] == found[1] and len(found[0]) > 9
 
 
