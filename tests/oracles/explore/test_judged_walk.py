@@ -69,6 +69,9 @@ def test_requests_and_timers_are_those_of_the_schedule_alone(tmp_path: Path) -> 
     assert "8 of 8 acts" in walk.note
     seats = [len(walk.see.named(walk.at.state)["seats"][k].ids) for k in (0, 1)]
     assert seats == [1, 0]
+    for id, acts in ((50, 9), (0, 8)):  # its id is known no more
+        gone = ask("Heartbeat", 1, id=id, generation=0)
+        assert f"{acts} of 9 acts" in walked(tmp_path, entry("sessions", *done, gone)).note
     stranger = walked(tmp_path, entry("two-step", join(50)))
     assert "0 of 1 act" in stranger.note and "does not know" in stranger.note
 
