@@ -198,9 +198,11 @@ class Seat:
     current: bool = False
     state: State = State.STABLE
     previous: Previous = Previous.NEW
-    # Assigned, to be revoked, and its target.
+    # The partitions that are assigned to it.
     assigned: int = 0
+    # The partitions that it has to give up.
     revoking: int = 0
+    # The partitions of its target.
     target: int = 0
     # The partitions that the topics of its subscription may have, and those that its regular
     # expression means.

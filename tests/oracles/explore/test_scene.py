@@ -10,6 +10,7 @@ import pytest
 
 from groupcheck.model.variants.registry import names
 from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.explore.page import page
 from groupcheck.oracles.explore.picture import picture
 from groupcheck.oracles.explore.questions import Desk
 from groupcheck.oracles.explore.scene import NARROW, WIDE, Part, Scene, Sizes, scene
@@ -149,7 +150,9 @@ def test_a_page_says_what_its_words_mean() -> None:
     assert seat.startswith("A seat is") and "p0" in offset and "processed" in ghost
     assert "p1" in other["legend"][1]
     assert other["words"] == "initial state 1: offsets are followed for p1"
-    assert desk.first()["starts"] == [begun["words"], other["words"]]
+    first = desk.first()
+    assert first["starts"] == [begun["words"], other["words"]]
+    assert "The state is being drawn." in page(first)  # until the first answer comes
     one = Walk(subject("consumer", members=2))
     assert one.words_of(one.at) == "nothing has happened yet"
 
