@@ -95,6 +95,8 @@ def read(document: Mapping[str, Any], where: str, number: int | None = None) -> 
         has = plural(len(entries), "schedule")
         raise UserError(f"has no schedule {number}, only {has}", where=where)
     entry = entries[(number or 1) - 1]
+    if not isinstance(entry, Mapping) or "differs" in entry:
+        raise UserError("has an entry that is no difference", where=where, do=DO)
     ((_, name, acts),) = schedules_in(entry, where)
     size = int(name[5:]) if name.startswith("full-") and name[5:].isdecimal() else 0
     every = {p.name: p for p in (*PROFILES, *([limited(size)] if 0 < size < 8 else []))}

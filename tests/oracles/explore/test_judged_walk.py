@@ -93,6 +93,8 @@ def test_a_number_names_a_schedule_of_a_document(tmp_path: Path) -> None:
         (document, ":3", "no schedule 3"),
         ({**document, "side": "client"}, "", "judgement of a client"),
         ({**document, "differs": []}, "", "no difference"),
+        ({"schema": "groupcheck.judge/1", "differs": [{"differs": []}]}, "", "no difference"),
+        ({"schema": "groupcheck.judge/1", "differs": 1}, "", "no difference"),
         (entry("two-step"), "", "no request of a member"),
         (entry("strange", join(-1)), "", "unknown profile"),
         (entry("two-step", {"kind": "ask"}), "", "there is no schedule"),
