@@ -90,7 +90,9 @@ setInterval(tick, 500);
 function show(answer) {
   const wanted = shown === "walk" || $("show-page").getAttribute("aria-pressed") === "true";
   const asPage = answer.page && wanted;
-  $("code").textContent = `${WORDS[shown][answer.code] ?? "?"} (exit code ${answer.code})`;
+  // A walk is no verdict, so that the code with which it ends says nothing.
+  const code = shown === "walk" && answer.code === 0 ? "" : ` (exit code ${answer.code})`;
+  $("code").textContent = `${WORDS[shown][answer.code] ?? "?"}${code}`;
   $("error").hidden = !answer.err;
   $("error").textContent = answer.err;
   $("out").hidden = asPage || !answer.out;

@@ -44,8 +44,9 @@ ASKED = (
     "source",
     metavar="WHERE",
     help="Begin there: a key, a link of the explorer, a document of `check --json`, `explain"
-    " --json` or `bugs --real --json`, or a log of a group coordinator, as `replay` takes it. All"
-    " but a key also say what is explored. LOG:LINE stands behind that line.",
+    " --json`, `bugs --real --json` or `judge broker --json`, or a log of a group coordinator, as"
+    " `replay` takes it. All but a key also say what is explored. LOG:LINE stands behind that line,"
+    " and JUDGED:N takes the N-th schedule.",
 )
 @click.option("--group", metavar="ID", help="Walk this group of a log.")
 @click.option("--text", is_flag=True, help="Walk in the terminal: commands on standard input.")

@@ -1,5 +1,5 @@
 """Where a walk begins: what `--from` names. A key, a link of the explorer, a document that `check
---json`, `explain --json` or `bugs --real --json` printed, or a log.
+--json`, `explain --json`, `bugs --real --json` or `judge broker --json` printed, or a log.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from groupcheck.oracles.show.walk_links import LONGEST, WalkStart, parsed
 KEY = "gc1-"
 LINK = re.compile(r"\bv=[0-9]+&of=")
 MUSEUM = "groupcheck.bugs-real/"  # each bug in it has a link
-SCHEMAS = ("groupcheck.verdict/", "groupcheck.path/", MUSEUM)
-JUDGEMENTS = ("groupcheck.judge/", "groupcheck.again/")
+JUDGEMENT = "groupcheck.judge/"
+SCHEMAS = ("groupcheck.verdict/", "groupcheck.path/", MUSEUM, JUDGEMENT)
 LARGEST = 64 << 20  # bytes of a document
 DO = (
-    "give a key, a link, a log, or a file of `check --json`, `explain --json` or `bugs --real"
-    " --json`"
+    "give a key, a link, a log, or a file of `check --json`, `explain --json`, `bugs --real --json`"
+    " or `judge broker --json`"
 )
 SAMPLE = "sample:"
+NAMES_IN_DOCUMENTS = (b'"schema"', b'"profile"', b'"row"')  # near their beginning
 OF_LINE = re.compile(r"(.+):([0-9]{1,9})")
 
 
@@ -49,14 +50,16 @@ def walk_from(
     source = None if source is None else _link_in(source.strip())
     if source is not None and (log := _log_in(source)) is not None:
         if variant is not None or is_asked:
-            raise UserError(
-                "says itself what is explored",
-                where=printable(source)[:60],
-                do="leave out VARIANT and the options of the scope",
-            )
+            raise _says_itself(source)
         return _walk_of_log(*log, group)
     if group is not None:
         raise UserError("is of a log", where="--group", do="give --from a log, or leave it out")
+    if source is not None and (schedule := _schedule_in(source)) is not None:
+        if variant is not None or is_asked:
+            raise _says_itself(source)
+        from groupcheck.oracles.explore import judged_walk
+
+        return judged_walk.follow(judged_walk.read(*schedule))
     if source is None or source.startswith(KEY):
         if variant is None:
             raise UserError(
@@ -84,6 +87,35 @@ def walk_from(
     return Walk(about, _key(document, source))
 
 
+def _says_itself(source: str) -> UserError:
+    return UserError(
+        "says itself what is explored",
+        where=printable(source)[:60],
+        do="leave out VARIANT and the options of the scope",
+    )
+
+
+def _schedule_in(source: str) -> tuple[Mapping[str, Any], str, int | None] | None:
+    """The document with schedules of `judge` that a text names, its name, and the number of a
+    schedule; None if it names none.
+    """
+    number = None
+    if source.startswith(KEY) or LINK.search(source):
+        return None
+    if not Path(source).exists() and (found := OF_LINE.fullmatch(source)):
+        source, number = found[1], int(found[2])
+    if not Path(source).is_file():
+        return None
+    read = _read(Path(source))
+    is_judged = str(read.get("schema")).startswith(JUDGEMENT) or _is_schedule(read)
+    return (read, printable(source)[:80], number) if is_judged else None
+
+
+def _is_schedule(read: Mapping[str, Any]) -> bool:
+    """One entry of a judge's document, or its schedule alone?"""
+    return "schema" not in read and ("schedule" in read or {"profile", "steps"} <= read.keys())
+
+
 def _log_in(source: str) -> tuple[str, int | None] | None:
     """The log that a text names, and the line behind it; None if it names none. What is no
     document of groupcheck is read as a log.
@@ -103,7 +135,7 @@ def _is_document(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             begins = file.read(200).lstrip()
-        return begins.startswith(b"{") and b'"schema"' in begins
+        return begins.startswith(b"{") and any(name in begins for name in NAMES_IN_DOCUMENTS)
     except OSError:
         return True  # whoever reads it as a document says why that is not possible
 
@@ -158,12 +190,8 @@ def _read(path: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise UserError("is no JSON document", where=where, do=DO) from None
     schema = found.get("schema") if isinstance(found, dict) else None
-    if isinstance(schema, str) and schema.startswith(JUDGEMENTS):
-        raise UserError(
-            "is a judgement of a real broker or client, which walks no path of a model",
-            where=where,
-            do="`judge again` carries out its schedules",
-        )
+    if isinstance(found, dict) and _is_schedule(found):
+        return found
     if not isinstance(schema, str) or not schema.startswith(SCHEMAS):
         raise UserError("is no verdict and no path of groupcheck", where=where, do=DO)
     return found  # type: ignore[no-any-return]

@@ -25,7 +25,7 @@ DEEPEST = 3  # values inside values that have rows of their own
 LONGEST = 300  # characters of a value
 OF_COORDINATOR = ("seat", "seats")  # arrays that are the coordinator's memory of each member
 # Bit masks whose comments do not say so.
-MASKS = "assigned current granted held holds owned revoking share subscribed target".split()
+MASKS = "assigned current granted held holds owned revoking share subscribed target topics".split()
 # Fields that matter most -> the words before them.
 SUMMED_UP = {
     "phase": "", "state": "", "generation": "generation", "epoch": "epoch", "owned": "owns",
@@ -259,7 +259,7 @@ def _value(name: str, value: Any, note: str, default: Any) -> str:
         if value == -1 and default == -1:
             return "none"
         if value >= 0 and ("bit mask" in note or name in MASKS):
-            letter = "p" if "partition" in note else "t" if "topic" in note else ""
+            letter = "p" if "partition" in note.lower() else "t" if "topic" in note else ""
             items = [f"{letter}{k}" for k in range(value.bit_length()) if value >> k & 1]
             return "{" + ", ".join(items) + "}"
         if name in ("code", "failed") and value:
@@ -282,8 +282,9 @@ def arrows(value: Any, was: Any) -> list[Arrow]:
         for one in now if isinstance(now, tuple) else (now,):
             if _is_message(one):
                 way = RECEIVED if type(one).__name__.endswith(("Answer", "Told")) else SENT
+                meant = field_notes(type(one))
                 told = tuple(
-                    (x.name, _value(x.name, v, "", x.default))
+                    (x.name, _value(x.name, v, meant.get(x.name, Note()).text, x.default))
                     for x in attrs.fields(type(one))
                     if (v := getattr(one, x.name)) != x.default
                 )

@@ -21,6 +21,7 @@ from groupcheck.oracles.explore.exports import KINDS, command_lines
 from groupcheck.oracles.explore.picture import picture
 from groupcheck.oracles.explore.scene import NARROW as NARROW_SCENE
 from groupcheck.oracles.explore.scene import Scene, scene
+from groupcheck.oracles.explore.scene_words import legend
 from groupcheck.oracles.explore.seek import seek
 from groupcheck.oracles.explore.walk import Said, Walk, goals_here, held_here, promises_here
 from groupcheck.oracles.printable import printable
@@ -31,6 +32,7 @@ from groupcheck.oracles.show.walk_links import address
 SOUGHT_S = 8.0  # seconds that a search for the page may take
 SOUGHT_STATES = 150_000
 MOST_RANDOM = 200
+MOST_STARTS = 500  # initial states that can be chosen
 BRANCHES_SHOWN = 400
 MOST_ASKED = 600  # characters of a text in a question
 
@@ -76,7 +78,8 @@ class Desk:
             "key": self.walk.key,
             "end": self._end(),
             "note": printable(self.walk.note),
-            "starts": len(self.walk.starts),
+            "starts": [printable(self.walk.start_words(k))
+                       for k in range(min(len(self.walk.starts), MOST_STARTS))],
             "goals": [[printable(n), k] for n, k in (*((g.name, "goal") for g in about.spec.goals),
                                                     *named)],
             "example": self._example(),
@@ -136,6 +139,7 @@ class Desk:
             "said": list(map(printable, node.said)),
             "picture": attrs.asdict(shown),
             "scene": {"wide": _scene(scene(shown)), "narrow": _scene(scene(shown, NARROW_SCENE))},
+            "legend": legend(shown),
             "svg": self._svg(),
             "viewed": self.view_name,
             "choices": [

@@ -33,6 +33,20 @@ TRUE_OF_CLASSIC = TRUE | {
     "dirty": "has processed, not committed", "closing": "closes", "armed": "", "recorded": "",
     "loaded": "read from the log", "atomic": "",
 }  # fmt: skip
+CONSUMER = "model.protocol.consumer."
+TRUE_OF_CONSUMER = TRUE | {
+    "took": "", "given": "", "done": "has taken its target", "partial": "only a part of its target",
+    "said": "has sent what it owns", "told": "has sent its subscription",
+    "full": "its next heartbeat carries everything", "pending": "a new target is due",
+    "updated": "has subscribed, not polled since", "current": "at the target's epoch",
+    "stale": "does not know the last partition yet", "due": "",
+}  # fmt: skip
+# Fields that are no flags -> the words before them.
+OF_CONSUMER = {
+    "current": "has taken", "target": "is to have", "subscribed": "subscribes to",
+    "topics": "existing", "held": "members hold", "revoking": "must give up",
+    "previous": "previous epoch",
+}  # fmt: skip
 # Numbers that are shown with words behind them.
 COUNTED = {
     "members": ("member", "members"), "parked": ("parked", "parked"),
@@ -46,6 +60,11 @@ HIDDEN = (
     "leader", "prepare", "tag",
 )  # fmt: skip
 WAITS_FOR_MEMBERS = "PreparingRebalance"
+# What a reader who has never seen the model cannot know.
+A_SEAT = "A seat is what the coordinator remembers of a member."
+SQUARES = "Full squares are partitions that a member owns, outlines those that it is to get."
+A_GHOST = "No broker knows what was processed: promises alone look at it."
+ONE_OFFSET = "Offsets are those of partition {} alone, which stands for all."
 
 
 @frozen
@@ -98,6 +117,22 @@ def _on_its_way(arrow: Arrow) -> str:
     """A message of what is shared, which has no place of its own to come from."""
     value = "".join(f" {value}" for _, value in arrow.fields)
     return f"on its way: {arrow.text}{value}{f', {arrow.where}' if arrow.where else ''}"
+
+
+def legend(shown: Picture) -> list[str]:
+    """What the words of a scene mean, as far as they are in it."""
+    found = []
+    if any(column.seats for column in shown.columns):
+        found.append(A_SEAT)
+    rows = [r for c in shown.columns for card in (*c.cards, *c.seats) for r in _leaves(card.rows)]
+    if any(r.name in (*OWNED, *ASSIGNED) and PARTITIONS.fullmatch(r.value) for r in rows):
+        found.append(SQUARES)
+    single = {r.name: r.value for card in shown.cards for r in card.rows}
+    if "watched" in single:
+        found.append(ONE_OFFSET.format(f"p{single['watched']}"))
+    if "processed" in single:
+        found.append(A_GHOST)
+    return found
 
 
 def of_faults(faults: Mapping[str, int]) -> Said:
@@ -161,14 +196,14 @@ def _said(
 ) -> Said:
     lines, chips = list[Line](), list[Chips]()
     for card in cards:
-        true = TRUE_OF_CLASSIC if CLASSIC in card.source else TRUE
+        true, fields = _words_of(card)
         for row in _leaves(card.rows):
             is_owned = row.name in OWNED and row.name not in called
             style = "owns" if is_owned else "stale" if row.name in ASSIGNED else ""
             found = PARTITIONS.fullmatch(row.value) if style else None
             if found:
                 chips.append(Chips(style, tuple(map(int, re.findall(r"\d+", row.value)))))
-            line = _line(row, called.get(row.name) or FIELDS.get(row.name, row.name), true)
+            line = _line(row, called.get(row.name) or fields.get(row.name, row.name), true)
             if line is not None:
                 lines.append(line)
     lines += more
@@ -181,6 +216,13 @@ def _said(
     return Said(title, tuple(told), tuple(chips), words, first, changed)
 
 
+def _words_of(card: Card) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The words for the flags of a card, and for its other fields."""
+    if CLASSIC in card.source:
+        return TRUE_OF_CLASSIC, FIELDS
+    return (TRUE_OF_CONSUMER, FIELDS | OF_CONSUMER) if CONSUMER in card.source else (TRUE, FIELDS)
+
+
 def _line(row: Row, words: str, true: Mapping[str, str]) -> Line | None:
     """A field in few words; None if it says nothing."""
     name, value, was = row.name, row.value, row.was
@@ -188,7 +230,7 @@ def _line(row: Row, words: str, true: Mapping[str, str]) -> Line | None:
     full = f"{name} {value}{before}. {row.note} {row.source}".strip()
     if name in HIDDEN:
         return None
-    if name in true or value in ("yes", "no"):
+    if (name in true and not PARTITIONS.fullmatch(was or value)) or value in ("yes", "no"):
         words = true.get(name, name)
         if row.is_quiet and name not in true:
             return None

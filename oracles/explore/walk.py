@@ -30,6 +30,9 @@ from groupcheck.traces.phrases import plural
 FAULTS = "faults"  # the group of choices that spend a fault
 LONGEST_WALK = 1_000  # steps; the story of a longer one takes seconds
 MOST_OWN = 4  # values that tell two steps apart
+WATCHED = "offsets.watched"
+# What the classic coordinator has written to its log, which a fail-over reads.
+IN_LOG = re.compile(r"\.(durable|durable_leader|recorded)\b")
 
 
 @frozen
@@ -250,6 +253,11 @@ class Walk:
         found = []
         for c, changed in zip(told, values, strict=True):
             others = alike[c.words, c.changes]
+            differ = {n for o in others for n in o.keys() | changed if o.get(n) != changed.get(n)}
+            if differ and all(IN_LOG.search(n) for n in differ):
+                would = "would" if differ & changed.keys() else "would not"
+                found.append(evolve(c, words=f"{c.words}; a fail-over {would} load this"))
+                continue
             own = [t for name, t in changed.items() if any(o.get(name) != t for o in others)]
             found.append(evolve(c, changes=(*c.changes, *own[:MOST_OWN])))
         return tuple(found)
@@ -277,8 +285,32 @@ class Walk:
     def words_of(self, node: Node) -> str:
         """The step that led to a node, in words."""
         if node.parent is None or node.step is None:
-            return f"initial state {node.number}"
+            return self.start_words(node.number)
         return self.words_after(node.parent.state, node.step)
+
+    @cached_property
+    def _own_of_starts(self) -> list[dict[str, Any]]:
+        """For each initial state, the fields in which it may differ from others, with values."""
+        states, base = [rest for _, _, rest in self.starts], dict[str, Any]()
+        found = []
+        for state in states:
+            own = dict[str, Any]()
+            for (slot, index), was, now in zip(self.see.places, states[0], state, strict=True):
+                for name, a, b in changes(place(slot, index), was, now):
+                    base[name], own[name] = a, b
+            found.append(own)
+        return [base | own for own in found]
+
+    def start_words(self, number: int) -> str:
+        """An initial state: how it may differ from others."""
+        if len(self.starts) == 1:
+            return "nothing has happened yet"
+        said = (
+            f"offsets are followed for p{value}" if name.endswith(WATCHED)
+            else f"{name} is {brief(value)}"
+            for name, value in self._own_of_starts[number].items()
+        )  # fmt: skip
+        return f"initial state {number}: {', '.join(said)}"
 
     def words_after(self, state: State, step: Step) -> str:
         """A step out of a state, in words."""

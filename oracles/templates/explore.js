@@ -169,6 +169,7 @@
     if (told.picture.columns.length) {
       parts.push(el("div", { class: "scene" }, sceneOf(told.scene.wide, "wide"),
         sceneOf(told.scene.narrow, "narrow")));
+      if (told.legend.length) parts.push(el("p", { class: "reason" }, told.legend.join(" ")));
     }
     if (faults && !(told.picture.columns.length && Object.keys(faults).length)) {
       const left = Object.entries(faults).map(([name, n]) => `${name} ${n}`).join(", ");
@@ -467,10 +468,10 @@
     $("#other").dataset.on = $("#other").value.trim();
     if ($("#other").dataset.on) compare(); else $("#compared").replaceChildren();
   });
-  if (first.starts > 1) {
+  if (first.starts.length > 1) {
     const start = el("select", { "aria-label": "initial state" },
-      ...Array.from({ length: Math.min(first.starts, 500) }, (_, k) => el("option",
-        { value: k, selected: String(k) === here.slice(4).split(".")[0] }, `initial state ${k}`)));
+      ...first.starts.map((words, k) => el("option",
+        { value: k, selected: String(k) === here.slice(4).split(".")[0] }, words)));
     start.addEventListener("change", () => go(`gc1-${start.value}`));
     $(".tools").append(start);
   }

@@ -216,6 +216,16 @@ def test_a_log_is_walked_line_by_line(browser: Chromium) -> None:
         assert page.errors == []
 
 
+def test_a_fold_without_a_title_is_not_there(browser: Chromium, bug: Server) -> None:
+    """So that a page that waits for its first answer shows no bare triangles."""
+    page = opened(browser, bug.address)
+    seen = "document.querySelector('#promises').checkVisibility()"
+    assert page.run(seen)
+    page.run("document.querySelector('#promises summary').textContent = ''")
+    assert not page.run(seen)
+    page.call("Page.close")
+
+
 def test_a_field_says_what_it_means_and_where_that_stands(browser: Chromium, bug: Server) -> None:
     page = opened(browser, bug.address)
     page.run(

@@ -69,10 +69,11 @@ class Client:
     """A process."""
 
     state: Member = Member.UNSUBSCRIBED
-    # It has taken an assignment since it joined, and that one.
+    # It has taken an assignment since it joined.
     took: bool = False
+    # The partitions of the one that it took last.
     current: int = 0
-    # The assignment that it was given last, and whether it has taken it.
+    # The partitions of the assignment that it was given last, and whether it has taken them.
     target: int = 0
     done: bool = True
     # The partitions that it consumes.
@@ -82,6 +83,7 @@ class Client:
     told: bool = False
     # The next heartbeat carries everything.
     full: bool = True
+    # The partitions that its topics may have.
     subscribed: int = 0
     # Only with regexes: the number of its regular expression.
     regex: int = 0

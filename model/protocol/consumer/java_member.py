@@ -73,11 +73,13 @@ class JavaMember:
     """A process with Java's consumer."""
 
     state: Member = Member.UNSUBSCRIBED
-    # The assignment that it took last, since it joined: what it says that it owns.
+    # It has taken an assignment since it joined.
     took: bool = False
+    # The partitions of the one that it took last: what it says that it owns.
     current: int = 0
-    # The assignment that it was given last, since it joined.
+    # It was given an assignment since it joined.
     given: bool = False
+    # The partitions of the one that it was given last.
     target: int = 0
     # Has it taken that one? Or only what it could resolve of it (`partial`)?
     done: bool = True
@@ -92,6 +94,7 @@ class JavaMember:
     told: bool = False
     # The next heartbeat carries everything.
     full: bool = True
+    # The partitions that its topics may have.
     subscribed: int = 0
     # What its regular expression means, which stands in the place of names.
     pattern: int = 0

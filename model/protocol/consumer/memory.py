@@ -169,10 +169,11 @@ class Core:
     exists: bool = False
     # groupEpoch > assignmentEpoch: the next heartbeat computes a target.
     pending: bool = False
-    # Partitions in the assignment, or still to be revoked, of any member.
+    # Partitions in the assignment, or still to be revoked, of any member; as a bit mask.
     held: int = 0
     members: int = 0
-    # The partitions that exist, and whether the group does not know of the last one yet.
+    # The partitions that exist, as a bit mask; and whether the group does not know of the last one
+    # yet.
     topics: int = 0
     stale: bool = False
     # May a target be computed, or does the assignment interval run?
@@ -197,9 +198,11 @@ class Seat:
     current: bool = False
     state: State = State.STABLE
     previous: Previous = Previous.NEW
-    # Assigned, to be revoked, and its target.
+    # The partitions that are assigned to it.
     assigned: int = 0
+    # The partitions that it has to give up.
     revoking: int = 0
+    # The partitions of its target.
     target: int = 0
     # The partitions that the topics of its subscription may have, and those that its regular
     # expression means.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
 
 from groupcheck.model.variants.registry import names
 from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.explore.page import page
 from groupcheck.oracles.explore.picture import picture
 from groupcheck.oracles.explore.questions import Desk
 from groupcheck.oracles.explore.scene import NARROW, WIDE, Part, Scene, Sizes, scene
@@ -129,3 +131,37 @@ def test_the_page_gets_both_scenes() -> None:
     wide, narrow = told["wide"], told["narrow"]
     assert narrow["width"] <= 374 and wide["width"] <= 720  # of 390 and of 1280 px
     assert [p[0] for p in wide["parts"]] == [p[0] for p in narrow["parts"]]
+
+
+def test_words_stand_in_the_place_of_fields_that_only_the_model_knows() -> None:
+    walk = Walk(subject("consumer", members=2))
+    while not any("has taken {" in x for x in labels(drawn(walk), "member")):
+        walk.random(1, walk.at.depth)
+        assert walk.at.depth < 60
+    told = "; ".join([*labels(drawn(walk), "member"), *labels(drawn(walk), "coordinator")])
+    assert "existing {p0, p1}" in told
+    assert not re.search(r"\b(took|said|told|topics|current)\b", told)
+
+
+def test_a_page_says_what_its_words_mean() -> None:
+    desk = Desk(Walk(subject("classic", members=2, partitions=2, any_faults=1)))
+    begun, other = (desk.answer({"ask": "state", "key": f"gc1-{k}"}) for k in (0, 1))
+    seat, offset, ghost = begun["legend"]
+    assert seat.startswith("A seat is") and "p0" in offset and "processed" in ghost
+    assert "p1" in other["legend"][1]
+    assert other["words"] == "initial state 1: offsets are followed for p1"
+    first = desk.first()
+    assert first["starts"] == [begun["words"], other["words"]]
+    assert "The state is being drawn." in page(first)  # until the first answer comes
+    one = Walk(subject("consumer", members=2))
+    assert one.words_of(one.at) == "nothing has happened yet"
+
+
+def test_two_steps_that_a_fail_over_alone_tells_apart_have_words_of_their_own() -> None:
+    walk = Walk(subject("static_membership", members=2, any_faults=3))
+    for seed in range(3):
+        walk.begin(0)
+        for k in range(14):
+            words = [(c.words, c.changes) for c in walk.choices]
+            assert len({w for w, _ in words}) == len(words)
+            walk.random(1, seed * 100 + k)

@@ -135,7 +135,8 @@ def test_a_mistake_is_found_with_a_short_schedule_that_shows_it_again(
         assert cli.run([*again, served.address]) == 1
         assert "NONE in place of ILLEGAL_GENERATION" in " ".join(capsys.readouterr().out.split())
     assert "failure" in as_junit(suite("judge broker", found))
-    assert "<svg" in page("broker", found)
+    html = page("broker", found)
+    assert "<svg" in html and "groupcheck explore --from schedule.json" in html
     with coordinator() as healthy:
         assert cli.run([*again, healthy.address, "--json"]) == 0
         assert misfits(json.loads(capsys.readouterr().out)) == []
