@@ -115,6 +115,8 @@ class AnswerInWords:
     consequences: tuple[Claim, ...]
     # What the lines show where they tell no cause: one of each kind.
     facts: tuple[FactInWords, ...]
+    # Where no cause is told, the lines of the candidates that no fact names.
+    shown: tuple[Quote, ...]
     # Of the hints, those that no candidate says.
     hints: tuple[str, ...]
     # What it cost, in short sentences.
@@ -159,6 +161,7 @@ class AnswerInWords:
 def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
     """The words of an answer. `reports` tell in which file a line stands."""
     d = answer.diagnosis
+    facts = tuple(_facts(answer))
     said = [text for f in d.candidates for text in (f.decide, f.text) if text]
 
     def claims(found: Sequence[FoundCause], numbered: bool = False) -> tuple[Claim, ...]:
@@ -169,7 +172,8 @@ def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
         claims(d.causes, numbered=True),
         claims(d.candidates),
         claims(d.consequences),
-        tuple(_facts(answer, reports)),
+        tuple(_fact(f, reports) for f in facts),
+        () if d.causes else tuple(_of_candidates(d.candidates, facts, reports)),
         tuple(hint for hint in d.hints if not any(text in hint for text in said)),
         tuple(
             dict.fromkeys(
@@ -193,7 +197,7 @@ def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
     )
 
 
-def _facts(answer: Answer, reports: Sequence[FileReport]) -> Iterator[FactInWords]:
+def _facts(answer: Answer) -> Sequence[Fact]:
     """The most telling facts, one of each kind."""
     firsts: dict[str, Fact] = {}
     clear = bool(answer.diagnosis.causes) or answer.health == "calm"
@@ -201,11 +205,25 @@ def _facts(answer: Answer, reports: Sequence[FileReport]) -> Iterator[FactInWord
         if clear and f.sort != "steps":
             continue
         firsts.setdefault(f.kind, f)
-    for f in list(firsts.values())[:FACTS_SHOWN]:
-        more = f", and {plural(f.count - 1, 'other')} alike" if f.count > 1 else ""
-        shown = () if f.sort == "steps" else f.lines[:QUOTES_OF_FACT]  # it names its lines
-        quotes = tuple(_quote(said, "", reports) for said in shown)
-        yield FactInWords(SORTS[f.sort], f.text + more, quotes)
+    return list(firsts.values())[:FACTS_SHOWN]
+
+
+def _fact(f: Fact, reports: Sequence[FileReport]) -> FactInWords:
+    more = f", and {plural(f.count - 1, 'other')} alike" if f.count > 1 else ""
+    shown = () if f.sort == "steps" else f.lines[:QUOTES_OF_FACT]  # it names its lines
+    quotes = tuple(_quote(said, "", reports) for said in shown)
+    return FactInWords(SORTS[f.sort], f.text + more, quotes)
+
+
+def _of_candidates(
+    some: Sequence[FoundCause], facts: Sequence[Fact], reports: Sequence[FileReport]
+) -> Iterator[Quote]:
+    """What happened, where the lines do not tell why: those that all candidates explain."""
+    named = {(said.log, said.line) for f in facts for said in f.lines}
+    lines = {(said.log, said.line): said for f in some for said in f.lines}
+    untold = [said for place, said in lines.items() if place not in named and said.text]
+    if named.isdisjoint(lines):
+        yield from (_quote(said, "", reports) for said in untold[:QUOTES_OF_FACT])
 
 
 def headline(answers: Sequence[Answer]) -> str:

@@ -19,7 +19,7 @@ WAITS_MS = 1000
 EMPTY_AT_END = "the group has no members when the log ends"
 ABSENT = {
     "slow": "was alive but did not join in time",
-    "dead": "was not heard of any more",
+    "dead": "was not heard of any more under its id",
     "frozen": "was silent and came back with its old id",
 }
 STOOD = {

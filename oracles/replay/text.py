@@ -172,6 +172,9 @@ def _answer_facts(t: AnswerInWords) -> Iterator[tuple[str, str]]:
         for quote in so.quotes:
             line = cut(printable(quote.text), QUOTE_CHARS)
             yield "", ": ".join(filter(None, (quote.place, line)))
+    for k, quote in enumerate(t.shown):
+        line = cut(printable(quote.text), QUOTE_CHARS)
+        yield "" if k else "shown", ": ".join(filter(None, (quote.place, line)))
     for claim in t.candidates:
         decide = f" To decide: {claim.decide}" if claim.decide else ""
         yield "possible", claim.text if claim.decide in claim.text else f"{claim.text}{decide}"

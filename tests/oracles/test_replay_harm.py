@@ -76,7 +76,7 @@ def test_the_other_findings_are_facts():
         ),
     )
     assert list(finding_facts(found)) == [
-        ("absent", "a was not heard of any more at 00:00:01.000, for 3.0 s (3 times)"),
+        ("absent", "a was not heard of any more under its id at 00:00:01.000, for 3.0 s (3 times)"),
         ("absent", "b was alive but did not join in time at 00:00:01.000, for 3.0 s"),
         ("coordinator", "was away at 00:00:01.000, for 3.0 s; the group's state was lost"),
         ("setting", "session.timeout.ms: 700 ms of a, about 45000 ms (measured) of b"),

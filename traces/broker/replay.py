@@ -13,6 +13,7 @@ from groupcheck.traces.broker.broker_log import Broker, BrokerLog
 from groupcheck.traces.broker.trail import Room, Trail
 from groupcheck.traces.findings.report import Anomaly, FileReport, file_report
 from groupcheck.traces.lines.sequences import TAIL
+from groupcheck.traces.phrases import some_of
 from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.story.events import (
     CoordinatorStarted,
@@ -23,6 +24,8 @@ from groupcheck.traces.story.events import (
     LeaderReplaced,
     LoadFailed,
     Noted,
+    PartitionGiven,
+    PartitionTaken,
     StaticReplaced,
 )
 
@@ -45,6 +48,9 @@ class Replay:
     too_many: int = 0
     anomalies: list[Anomaly] = Factory(list)
     room: Room = Factory(Room)
+    # The partitions of __consumer_offsets that brokers begin to unload, and to load.
+    given: dict[str, None] = Factory(dict)
+    taken: dict[str, None] = Factory(dict)
 
     def run(self) -> None:
         for count, (event, text) in enumerate(self.log.events(), 1):
@@ -126,6 +132,10 @@ class Replay:
                     " have no coordinator",
                 )
             )
+        elif isinstance(event, PartitionGiven | PartitionTaken):
+            some = self.given if isinstance(event, PartitionGiven) else self.taken
+            if len(some) < NOTES_KEPT:
+                some[f"__consumer_offsets-{event.partition}"] = None
         elif isinstance(event, GroupsDeleted):
             names = set(event.groups)
             for trail in self._of(event.broker):
@@ -164,7 +174,7 @@ def replay_broker(
         if replay.only is not None
         else "masks stand for the names in the coordinator's lines, so they are not replayed"
         if log.masked
-        else "the coordinator's lines name no group"
+        else f"the coordinator's lines name no group{_moves(replay)}"
     )
     versions = tuple(
         f"broker {number if number is not None else '?'}: {b.versions}"
@@ -180,6 +190,13 @@ def replay_broker(
         versions=versions,
         anomalies=replay.anomalies,
     )
+
+
+def _moves(replay: Replay) -> str:
+    """What the lines tell of groups that they do not name."""
+    given = replay.given and f"; it gives {some_of([*replay.given])} up, to another coordinator"
+    taken = replay.taken and f"; it begins to coordinate the groups of {some_of([*replay.taken])}"
+    return (given or "") + (taken or "")
 
 
 def _doubts(log: BrokerLog) -> str:

@@ -178,7 +178,10 @@ def _is_meanwhile(found: FoundCause, other: FoundCause) -> bool:
     """
     if found.cause.kind not in other.cause.explains_meanwhile:
         return False
-    timeless = any(said.time is None for said in found.evidence)
+    some = (*found.evidence, *other.evidence)
+    timeless = any(s.time is None for s in found.evidence) or any(
+        s.printed is not None for s in some
+    )
     ended, over = _ended(found), _ended(other)
     if timeless or found.since is None or other.since is None or ended is None or over is None:
         return False

@@ -25,7 +25,7 @@ from groupcheck.traces.clients.statement import MOST_MS, Statement, settings_of
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.facts.defaults import by_default, with_default
 from groupcheck.traces.facts.steps import ONE_OF
-from groupcheck.traces.lines.timestamps import show_span, show_time
+from groupcheck.traces.lines.timestamps import FIRST_DATED, show_span, show_time
 from groupcheck.traces.phrases import some_of
 
 AT_WORK = ("synced", "assigned", "committed", "broker_stable")
@@ -91,8 +91,7 @@ def as_found(
     who = _writers(shown)
     shared = evidence.shared
     named = [f"{ONE_OF}{name}" if name in shared else name for name in who]
-    times = [s.time for s in shown if s.time is not None]
-    since, until = min(times, default=None), max(times, default=None)
+    since, until = _span(shown)
     fields: dict[str, Any] = {}
     for said in shown:
         fields = {**{k: _short(v) for k, v in said.fields.items()}, **fields}
@@ -150,6 +149,17 @@ def as_found(
         since,
         until,
     )
+
+
+def _span(shown: Sequence[Statement]) -> tuple[int | None, int | None]:
+    """When the first and the last of them happened, as their lines print it; None if they tell no
+    time, or times of two clocks.
+    """
+    times = [s.time if s.printed is None else s.printed for s in shown if s.time is not None]
+    since, until = min(times, default=None), max(times, default=None)
+    if since is not None and until is not None and since < FIRST_DATED <= until:
+        return None, None
+    return since, until
 
 
 def _quoted(shown: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -93,11 +93,15 @@ def _done(
 
 
 def passed(kind: str, evidence: GroupEvidence) -> bool:
-    """Did the same member join soon after each refusal of this kind, and are there few of them?"""
+    """Did the same member join, or get an answer to its next heartbeat, soon after each refusal of
+    this kind, and are there few of them?
+    """
     some = evidence.all(kind) if kind in _PASSING else []
     if not some or evidence.tallies[kind].count > len(some) or episodes(some) > FEW_EPISODES:
         return False
     back = evidence.all(*_JOINS)
+    if kind == "heartbeat_failed":
+        back += [s for s in evidence.all("heartbeat") if s.fields.get("answer") == "ok"]
     return all(any(_soon(said, join, evidence) for join in back) for said in some)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from groupcheck.model.engine.verdict import UNKNOWN
-from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.evidence import NO_GROUP, Evidence
 from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER, JAVA
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.reading import Notes, Source
@@ -28,6 +29,9 @@ def scan_log(
             brokers, last = brokers + 1, said.line
         if group is None or said.group in ("", group):
             evidence.add(said)
+    if evidence.groups.keys() == {NO_GROUP} and len(log.unsaid) == 1 and group is None:
+        ((name, line),) = log.unsaid.items()  # who says all that is known has this name
+        evidence.add(Statement(kind="detail", line=line, text="", log=source.name, group=name))
     evidence.stories.not_understood[source.name] = log.strange_last
     clients = [name for name, _ in log.libraries.most_common() if name != BROKER]
     understood = log.understood - brokers

@@ -15,6 +15,8 @@ from groupcheck.traces.clients.frames import (
     PrettyRecord,
     begins_record,
     continues,
+    group_named,
+    is_grave,
     message_end,
     plain,
     process_of,
@@ -51,7 +53,7 @@ _ABOUT_GROUPS = {
 }  # fmt: skip
 """Words of lines that a client may have written about its group."""
 _SHAPED = re.compile(r"[0-9a-f]{8,}|\d+")
-MOST_SHAPES, LOOKED_BACK = 1_000, 8
+MOST_SHAPES, MOST_NAMED, LOOKED_BACK = 1_000, 1_000, 8
 
 UNREAD_ERROR = "unread_error"
 
@@ -103,9 +105,13 @@ class ClientLog:
     _clock: Clock = Factory(Clock)
     # A sink's task -> the names of its consumer.
     _tasks: dict[str, Names] = Factory(dict)
+    # The (client, group) of lines that say nothing else.
+    _idle_named: set[tuple[str, str]] = Factory(set)
     # Who wrote the record to which the next lines may belong, and in which process.
     _head: Names = NOBODY
     _head_process: str = ""
+    # Group -> the first line of a client that names it and says nothing known.
+    unsaid: dict[str, int] = Factory(dict)
     # The last lines, for the time of one that has none of its own.
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
     # The line before, if it is of a library and says nothing known: number, line, words, library.
@@ -135,7 +141,7 @@ class ClientLog:
                     continue
                 yield from self._settings()
             look = self._look(line)
-            if look.idle:
+            if look.idle and not self._is_first_to_name(line):
                 self.understood += 1
                 continue
             if look.settings:
@@ -169,6 +175,14 @@ class ClientLog:
         yield from self._settings()
         if record is not None:
             yield from record.statements()
+
+    def _is_first_to_name(self, line: str) -> bool:
+        """Does a line that says nothing else name the group of a client for the first time?"""
+        named = group_named(line)
+        if named is None or named in self._idle_named or len(self._idle_named) >= MOST_NAMED:
+            return False
+        self._idle_named.add(named)
+        return True
 
     def _look(self, line: str) -> _Look:
         shape = shape_of(line)
@@ -208,6 +222,8 @@ class ClientLog:
             self.libraries[about.library] += 1
             self.named |= about.library != BROKER and bool(about.client or about.group)
         if not hits:
+            if about.group and about.library not in ("", BROKER) and len(self.unsaid) < MOST_NAMED:
+                self.unsaid.setdefault(about.group, number)
             if (
                 about.library not in ("", BROKER)
                 and message_end(text)
@@ -232,7 +248,7 @@ class ClientLog:
                 kind=hit.sentence.kind,
                 line=number,
                 text=line.strip()[:TEXT_CHARS],
-                time=self._clock.beside(time),
+                **self._timed(time),
                 library=mine.library or self._library(hit.sentence.libraries),
                 log=self.name,
                 process=process,
@@ -259,13 +275,13 @@ class ClientLog:
                     yield from self._line(before, line + joint + rest, text + joint + tail)
                     return
         self._note_strange(before, text)
-        if _ERROR_LEVEL.search(text) or _GRAVE.search(text):
+        if is_grave(text):
             about = self._of_task(text, names(text))
             yield Statement(
                 kind=UNREAD_ERROR,
                 line=before,
                 text=line.strip()[:TEXT_CHARS],
-                time=self._clock.beside(self._time_of(text)),
+                **self._timed(self._time_of(text)),
                 library=about.library,
                 log=self.name,
                 process=process_of(line),
@@ -302,7 +318,7 @@ class ClientLog:
                 kind="setting",
                 line=dump.line,
                 text=dump.head.strip()[:TEXT_CHARS],
-                time=self._clock.beside(self._time_of(dump.head)),
+                **self._timed(self._time_of(dump.head)),
                 library="java",
                 log=self.name,
                 process=process_of(dump.head),
@@ -326,7 +342,7 @@ class ClientLog:
             kind=kind,
             line=number,
             text=line.strip()[:TEXT_CHARS],
-            time=self._clock.beside(self._time_of(line)),
+            **self._timed(self._time_of(line)),
             log=self.name,
             process=process_of(line),
             group=about.group,
@@ -350,6 +366,11 @@ class ClientLog:
             self.shapes[shape] += 1
             self._first.setdefault(shape, (number, text[:SAMPLE_CHARS]))
 
+    def _timed(self, time: int | None) -> dict[str, Any]:
+        """The times of a statement, from the time that its line prints."""
+        placed = self._clock.beside(time)
+        return {"time": placed, "printed": None if self._clock.agrees else time}
+
     def _library(self, some: tuple[str, ...]) -> str:
         """Which of the libraries that print a sentence wrote it, judged by the lines before."""
         if len(some) == 1:
@@ -367,15 +388,6 @@ _TABLE = re.compile(r"\s{0,200}[+|│┃║┌├└╔╠╚┏┣┗]")
 def _is_open(said: Statement) -> bool:
     """Does its line end where a list of partitions should stand?"""
     return said.fields.get("partitions") == ""
-
-
-_ERROR_LEVEL = re.compile(
-    r"\b(?:ERROR|FATAL|SEVERE|CRITICAL)\b|%[0-3]\|\d{9}"
-    r"|\blevel\"?[=:] ?\"?(?:error|fatal)\b|\[error\]"
-)
-
-_GRAVE = re.compile(r"(?<!\bnot )\b(?:[Ff]enced|FENCED|[Ee]victed|[Ee]xpelled|[Kk]icked out)\b")
-"""Whatever its level is, such a line says that a member lost its place."""
 
 
 @by_shape

@@ -191,6 +191,17 @@ _STEP = re.compile(
 )
 
 
+_NAMES_GROUP = re.compile(
+    r"(?<=\|)(rdkafka#[^|]{1,200})\| (?:\[thrd:[^\]]{0,200}\]: )?Group (\"[^\"]{1,250}\")"
+)
+
+
+def group_named(line: str) -> tuple[str, str] | None:
+    """(client, group in quotes) as a step of librdkafka names them; None if it names none."""
+    found = _NAMES_GROUP.search(line) if 'Group "' in line else None
+    return None if found is None else (found[1], found[2])
+
+
 def says_nothing(line: str) -> bool:
     """The line is a step that changes nothing for the group: with `debug` on, most lines of
     librdkafka are, and kafka-python prints one at every poll.
@@ -198,3 +209,17 @@ def says_nothing(line: str) -> bool:
     if line[:1] == "%" and _STEP.match(line) is not None:
         return True
     return " need_rejoin: False" in line or " need_rejoin: True (from base" in line
+
+
+_ERROR_LEVEL = re.compile(
+    r"\b(?:ERROR|FATAL|SEVERE|CRITICAL)\b|%[0-3]\|\d{9}"
+    r"|\blevel\"?[=:] ?\"?(?:error|fatal)\b|\[error\]"
+)
+
+_GRAVE = re.compile(r"(?<!\bnot )\b(?:[Ff]enced|FENCED|[Ee]victed|[Ee]xpelled|[Kk]icked out)\b")
+"""Whatever its level is, such a line says that a member lost its place."""
+
+
+def is_grave(line: str) -> bool:
+    """Is it logged as an error, or does it say that a member lost its place?"""
+    return bool(_ERROR_LEVEL.search(line) or _GRAVE.search(line))

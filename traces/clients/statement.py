@@ -22,6 +22,9 @@ class Statement:
     text: str
     # Milliseconds since 1970 by the clock of the writer; None if the line shows no time.
     time: int | None = None
+    # The time that the line prints, without a date, where its log has dates of another clock: then
+    # `time` is that of the line before it, and tells its place only.
+    printed: int | None = None
     # java, librdkafka, kafka-python, ...; empty if the sentence is printed by several.
     library: str = ""
     # The log that has the line; empty if there is only one.

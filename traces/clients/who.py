@@ -104,6 +104,8 @@ _SINK_TASK = re.compile(
     r"\[(?P<connector>[^\]|\[]{1,250})\|task-(?P<task>\d{1,5})(?:\|[\w-]{1,40})?\]"
     r"|WorkerSinkTask\{id=(?P<id>[^}]{1,250}-\d{1,5})\}"
 )
+_BROD_MEMBER = re.compile(r"\bcoor=(?:#PID)?(?P<client><\d{1,9}\.\d{1,9}\.\d{1,9}>)")
+"""The process of a member; brod sends the node and this as the member's client id."""
 _VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
@@ -131,7 +133,7 @@ _NONE = {"null", "None", "nil", "undefined", "<nil>", "Optional.empty"}
 
 
 _PATTERNS = (_JAVA_PREFIX, _LIBRDKAFKA_LINE, _HANDLE, _HEARTBEAT_THREAD, _STREAMS, _SINK_TASK,
-             *_FIELDS.values())  # fmt: skip
+             _BROD_MEMBER, *_FIELDS.values())  # fmt: skip
 
 
 def names(line: str) -> Names:
@@ -227,6 +229,8 @@ def _by_prefix(line: str) -> Names:
         library = _marked(shape_of(line))
         handle = _HANDLE.search(line) if "#consumer-" in line or "#producer-" in line else None
         found = Names(library, client=handle["client"] if handle else "")
+        if not found.client and (member := _BROD_MEMBER.search(line)) is not None:
+            found = evolve(found, client=member["client"])
         if handle and not library:
             found = evolve(found, library=LIBRDKAFKA)
     more = {

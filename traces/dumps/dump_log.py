@@ -17,7 +17,7 @@ from attrs import Factory, define, evolve
 from groupcheck.traces.dumps import texts
 from groupcheck.traces.dumps.raw import fields_of
 from groupcheck.traces.dumps.record_values import Fields, RecordNotUnderstood, record
-from groupcheck.traces.dumps.records import Commit, Record
+from groupcheck.traces.dumps.records import Commit, EpochRecord, MemberRecord, Record
 from groupcheck.traces.messages.message_bytes import Malformed
 from groupcheck.traces.reading import SAMPLE_CHARS, Log
 
@@ -31,6 +31,7 @@ NEEDLES = (
     b"::GroupMetadata(",
     b"::NULL",
     b"::null",
+    b"MetadataValue(",
     b'{"key":{"',
     b"key: offset::",
     b"key: metadata::",
@@ -47,7 +48,7 @@ _CUT = re.compile(r"\bkey: (?:offset|metadata|offset_commit|group_metadata)::")
 _TIME = re.compile(r"\b(?:CreateTime|LogAppendTime): (?P<time>\d{1,15})\b")
 _PRODUCER = re.compile(r"\bproducerId: (?P<id>\d{1,19})\b")
 _MARKER = re.compile(r"\bendTxnMarker: (?P<what>\w+)")
-_PENDING_MOST = 100_000
+_PENDING_MOST, PROTOCOLS_KEPT = 100_000, 10_000
 _KEY = '{"key":{"'
 _BYTES = re.compile("[\x00-\x08\x0e-\x1f]")
 _DECODE = json.JSONDecoder().raw_decode
@@ -84,6 +85,8 @@ class DumpLog(Log):
     # Producer -> what its open transaction has committed so far.
     _pending: dict[int, list[Record]] = Factory(dict)
     _held: int = 0
+    # Group -> its protocol, where the lines of a formatter tell it.
+    _protocols: dict[str, str] = Factory(dict)
 
     @property
     def from_start(self) -> bool:
@@ -148,7 +151,7 @@ class DumpLog(Log):
         """
         at = line.find(_KEY)
         if at < 0:
-            found = texts.formatter_record(place, line)
+            found = self._with_protocol(texts.formatter_record(place, line))
             self.understood += found is not None
             yield from () if found is None else (found,)
             return
@@ -158,6 +161,17 @@ class DumpLog(Log):
             found = record(place, told.get("key"), told.get("value"))
             yield from () if found is None else (found,)
             at = line.find(_KEY, end)
+
+    def _with_protocol(self, found: Record | None) -> Record | None:
+        """The tombstone of a member's key does not tell its group's protocol; records before it
+        do. None without them.
+        """
+        if not isinstance(found, MemberRecord | EpochRecord):
+            return found
+        if found.protocol and len(self._protocols) < PROTOCOLS_KEPT:
+            self._protocols[found.group] = found.protocol
+        protocol = found.protocol or self._protocols.get(found.group, "")
+        return evolve(found, protocol=protocol) if protocol else None
 
     def _of_bytes(self, place: Fields, line: str) -> Record | None:
         """A record that the tool did not decode; None if it cannot be known."""

@@ -20,7 +20,9 @@ from groupcheck.traces.dumps.record_values import (
 )
 from groupcheck.traces.dumps.records import (
     Commit,
+    EpochRecord,
     GenerationRecord,
+    MemberRecord,
     Record,
     StoredMember,
     Tombstone,
@@ -46,10 +48,17 @@ _MEMBER = re.compile(
 )
 _COMMENT = re.compile(r"\A\s*(?:#|//|>)\s*(?=\[)")
 """What people put before a line of a formatter that they quote."""
-_OF_MEMBER = re.compile(
-    r".:(?:\S{0,250}-)?(?:[\w-]{22}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
-)
+_ID = r"(?:\S{0,250}-)?(?:[\w-]{22}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+_OF_MEMBER = re.compile(rf"(?P<group>.{{1,250}}?):(?P<member>{_ID})\Z")
 """The key group:member of consumer and share groups: the id is a UUID of Kafka or of Java."""
+_MESSAGE = re.compile(
+    rf"(?P<group>.{{1,250}}?)(?::(?P<member>{_ID}))?::(?P<protocol>Consumer|Share|Streams)Group"
+    r"(?P<what>MemberMetadata|Metadata)Value\((?P<body>.*)\)\Z"
+)
+"""A message of Kafka's coordinator as its class prints it, behind the key group or group:member."""
+_EPOCH = re.compile(r"\bepoch=(?P<epoch>\d{1,9})\b(?:.*\btype='(?P<type>\w{1,30})')?")
+_INSTANCE = re.compile(r"\binstanceId='(?P<instance>[^']{1,250})'")
+_TIMEOUT = re.compile(r"\brebalanceTimeoutMs=(?P<ms>\d{1,10})\b")
 DELETED = ("<DELETE>", "<NULL>", "NULL", "null", "")
 """The text in place of the value of a tombstone."""
 
@@ -167,13 +176,14 @@ def formatter_record(place: Fields, line: str) -> Record | None:
             offset=int(told["offset"]) if told else None,
         )
     group, _, value = text.rpartition("::")
-    if group and value in ("NULL", "null") and _OF_MEMBER.search(group):
-        return None  # a member that left, or its part of the assignment: the group lives on
+    if group and value in ("NULL", "null") and (of := _OF_MEMBER.match(group)):
+        # A member that left, or its part of the assignment: the group lives on.
+        return MemberRecord(**place, group=of["group"], protocol="", member=of["member"])
     if group and value in ("NULL", "null"):
         return Tombstone(**place, group=group)
     found = _GROUP.match(text)
     if found is None:
-        return None
+        return _message(place, text)
     state = _STATE.search(found["body"])
     if state is None:
         raise RecordNotUnderstood("the group is damaged")
@@ -186,4 +196,26 @@ def formatter_record(place: Fields, line: str) -> Record | None:
         group=found["group"],
         generation=int(state["generation"]),
         members=members[:MEMBERS_READ],
+    )
+
+
+def _message(place: Fields, text: str) -> Record | None:
+    """`g::ShareGroupMetadataValue(epoch=1)` or `g:m::ShareGroupMemberMetadataValue(...)`."""
+    found = _MESSAGE.match(text)
+    if found is None:
+        return None
+    place, protocol = place | {"group": found["group"]}, found["protocol"].lower()
+    if found["what"] == "MemberMetadata" and found["member"]:
+        instance, ms = _INSTANCE.search(found["body"]), _TIMEOUT.search(found["body"])
+        about = StoredMember(
+            found["member"],
+            instance["instance"] if instance else None,
+            rebalance_ms=int(ms["ms"]) if ms else 0,
+        )
+        return MemberRecord(**place, protocol=protocol, member=about.id, about=about)
+    epoch = _EPOCH.search(found["body"])
+    if epoch is None or found["member"]:
+        return None
+    return EpochRecord(
+        **place, protocol=(epoch["type"] or protocol).lower(), epoch=int(epoch["epoch"])
     )

@@ -233,6 +233,8 @@ class Clock:
     """
 
     last: int | None = None
+    # Is the last line's time one of the clock whose dates are known?
+    agrees: bool = True
 
     def with_date(self, time: int | None) -> int | None:
         """The time of the next line, with its date as far as that is known."""
@@ -249,13 +251,15 @@ class Clock:
         known. If it is far from it then, too, it tells the time of another zone, and gets that
         line's time.
         """
+        self.agrees = True
         if time is None:
             return None
         if time < FIRST_DATED:
             if self.last is None:
                 return time
             ahead = (time - self.last + _DAY // 2) % _DAY - _DAY // 2
-            time = self.last + (ahead if abs(ahead) <= ZONE_MS else 0)
+            self.agrees = abs(ahead) <= ZONE_MS
+            time = self.last + (ahead if self.agrees else 0)
         self.last = time
         return time
 
