@@ -70,7 +70,7 @@ def taken_over(spec: Spec, seed: int, symmetry: bool = False) -> Verdict:
 def by_workers(spec: Spec, symmetry: bool = False) -> Verdict:
     """By two threads even where a level is short, a few states at a time."""
     with ExitStack() as stack:
-        for name in ("WORTH", "LEAST", "ENOUGH"):
+        for name in ("WORTH", "LEAST", "ROWS_AT_ONCE"):
             stack.enter_context(patch.object(threads, name, 2))
         stack.enter_context(patch.object(os, "sched_getaffinity", lambda pid: range(2)))
         return explore.explore(spec, workers=2, symmetry=symmetry)

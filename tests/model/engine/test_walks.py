@@ -101,7 +101,7 @@ def test_a_seed_gives_the_same_walks_and_another_one_others():
 def with_two_workers(spec: Spec, asked: Walks):
     """The same walks by two threads, as soon as there is anything to do."""
     with ExitStack() as stack:
-        for name in ("WORTH", "LEAST", "ENOUGH"):
+        for name in ("WORTH", "LEAST", "ROWS_AT_ONCE"):
             stack.enter_context(patch.object(threads, name, 2))
         stack.enter_context(patch.object(search, "cores", lambda: 2))
         return walk(spec, attrs.evolve(asked, workers=2))
