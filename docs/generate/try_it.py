@@ -37,7 +37,8 @@ OF_PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdl
 LOCK = "pyodide-lock.json"
 NEEDED = ("attrs", "cattrs", "click", "jinja2", "markupsafe", "rich", "typing_extensions")
 LEFT_OUT = (
-    "model/engine/fast/kernels/shipped",
+    "model/engine/fast/kernels",
+    "model/engine/fast/shards",
     *(
         f"oracles/{door}"
         for door in (

@@ -24,7 +24,7 @@ PICTURES = ROOT / "build" / "browser"
 SPEC = (ROOT / "tests/examples/two_phase_commit.py").read_text("utf-8")
 MISTAKE = SPEC.replace("evolve(network, prepared=network", "evolve(netwrk, prepared=network")
 WRONG = SPEC.replace("len(coordinator.prepared) == scope", "len(coordinator.prepared) >= 1")
-MOST_TRANSFERRED = 20 << 20
+MOST_TRANSFERRED = 20_000_000
 PHONE = {"width": 390, "height": 844, "mobile": True}
 PATIENCE_S = 120  # for a machine with other things to do
 
