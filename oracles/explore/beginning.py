@@ -16,6 +16,7 @@ from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.explore.walk import Walk
 from groupcheck.oracles.printable import plain, printable
 from groupcheck.oracles.show.walk_links import LONGEST, WalkStart, parsed
+from groupcheck.traces.sample_files import PREFIX
 
 KEY = "gc1-"
 LINK = re.compile(r"\bv=[0-9]+&of=")
@@ -27,7 +28,6 @@ DO = (
     "give a key, a link, a log, or a file of `check --json`, `explain --json`, `bugs --real --json`"
     " or `judge broker --json`"
 )
-SAMPLE = "sample:"
 NAMES_IN_DOCUMENTS = (b'"schema"', b'"profile"', b'"row"')  # near their beginning
 OF_LINE = re.compile(r"(.+):([0-9]{1,9})")
 
@@ -125,7 +125,7 @@ def _log_in(source: str) -> tuple[str, int | None] | None:
     line = None
     if not Path(source).exists() and (found := OF_LINE.fullmatch(source)):
         source, line = found[1], int(found[2])
-    if source.startswith(SAMPLE) or Path(source).is_dir():
+    if source.startswith(PREFIX) or Path(source).is_dir():
         return source, line
     return (source, line) if Path(source).is_file() and not _is_document(Path(source)) else None
 

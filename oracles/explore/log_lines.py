@@ -65,7 +65,7 @@ class Line:
 
 
 @frozen
-class Told:
+class LogPart:
     """A part of a log about one group, in which few members take part."""
 
     log: str
@@ -89,13 +89,13 @@ class Told:
         return IdHandedOut in self.printed or not any(e.fresh for e in added)
 
 
-def read(path: str, group: str | None = None, line: int | None = None) -> Told:
+def read(path: str, group: str | None = None, line: int | None = None) -> LogPart:
     """The part of a log that a walk follows: the last one, or the one with a line. `path`: as
     `replay` takes it. `group`: its name, None if the log has a single classic group. Raises
     `UserError` for a log without such a part.
     """
     where = printable(path)[:80]
-    found: dict[str, Followed] = {}
+    found: dict[str, GroupLog] = {}
     for source in _sources(path, where):
         for one in _of_log(source):
             known = found.get(one.group)
@@ -115,7 +115,7 @@ def _sources(path: str, where: str) -> list[Source]:
 
 
 @frozen
-class Followed:
+class GroupLog:
     """A group of a log, with all that is told about it."""
 
     source: Source
@@ -127,7 +127,7 @@ class Followed:
     exchanges: dict[int, str]
 
 
-def _of_log(source: Source) -> Iterator[Followed]:
+def _of_log(source: Source) -> Iterator[GroupLog]:
     events, exchanges = list[Event](), dict[int, str]()
 
     def seen(event: Event | Exchange, _: str) -> None:
@@ -142,14 +142,14 @@ def _of_log(source: Source) -> Iterator[Followed]:
             static = any(getattr(e, "instance", None) is not None or _counts_static(e)
                          for e in mine)  # fmt: skip
             steps: list[Event] = [e for e in mine if isinstance(e, STEPS)]
-            yield Followed(source, one.group, one.protocol, steps, static, exchanges)
+            yield GroupLog(source, one.group, one.protocol, steps, static, exchanges)
 
 
 def _counts_static(event: Event) -> bool:
     return isinstance(event, AssignmentReceived) and bool(event.static)
 
 
-def _chosen(found: dict[str, Followed], group: str | None, where: str) -> str:
+def _chosen(found: dict[str, GroupLog], group: str | None, where: str) -> str:
     classic = [name for name, one in found.items() if one.events]
     if group is not None and group in found:
         return group
@@ -163,7 +163,7 @@ def _chosen(found: dict[str, Followed], group: str | None, where: str) -> str:
     raise UserError(what, where=where, do=f"name one with --group: {names}{more}")
 
 
-def _must_be_plain(found: Followed, where: str) -> None:
+def _must_be_plain(found: GroupLog, where: str) -> None:
     """Raises `UserError` for a group whose members the model that is walked does not have."""
     if found.static or found.protocol == "static":
         raise UserError(
@@ -179,7 +179,7 @@ def _must_be_plain(found: Followed, where: str) -> None:
         )
 
 
-def _part(found: Followed, line: int | None, where: str) -> Told:
+def _part(found: GroupLog, line: int | None, where: str) -> LogPart:
     """The last part with a whole round and few members, or the one with a line."""
     events = found.events
     cuts = [0, *(_behind(events, k) for k, e in enumerate(events) if isinstance(e, GroupEmptied))]
@@ -212,7 +212,7 @@ def _part(found: Followed, line: int | None, where: str) -> Told:
     kinds = frozenset(map(type, events))
     rest = first, len(events) - end
     cooperative = found.protocol == "cooperative"
-    return Told(found.source.name, found.group, lines, begins, most, kinds, *rest, cooperative)
+    return LogPart(found.source.name, found.group, lines, begins, most, kinds, *rest, cooperative)
 
 
 def _behind(events: Sequence[Event], at: int) -> int:

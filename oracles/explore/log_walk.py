@@ -23,7 +23,7 @@ from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.explore.log_facts import Fact, Knowledge, fits, shown
-from groupcheck.oracles.explore.log_lines import Line, Told
+from groupcheck.oracles.explore.log_lines import Line, LogPart
 from groupcheck.oracles.explore.walk import LONGEST_WALK, Walk
 from groupcheck.traces.phrases import plural
 from groupcheck.traces.story.events import (
@@ -80,7 +80,7 @@ class LogSearch:
     """Looks for a path that shows what a log tells."""
 
     about: Subject
-    told: Told
+    told: LogPart
     looked_at: int = field(init=False, default=0)
 
     def __attrs_post_init__(self) -> None:
@@ -294,7 +294,7 @@ class LogWalk:
     keys: dict[int, str]
 
 
-def follow(told: Told) -> LogWalk:
+def follow(told: LogPart) -> LogWalk:
     """The walk along a part of a log; it stands behind the last line that fits. Raises `UserError`
     if not even the first line fits.
     """
@@ -333,7 +333,7 @@ def _take(walk: Walk, search: LogSearch, world: World) -> None:
     raise AssertionError("a step of the tables is no step of the model")
 
 
-def _subject(told: Told) -> Subject:
+def _subject(told: LogPart) -> Subject:
     rounds = sum(isinstance(x.event, Stabilized | GroupEmptied) for x in told.lines)
     return subject(
         "cooperative" if told.cooperative else "classic",
@@ -345,7 +345,7 @@ def _subject(told: Told) -> Subject:
     )
 
 
-def _note(told: Told, done: int, states: int) -> str:
+def _note(told: LogPart, done: int, states: int) -> str:
     """What the walk shows, and how sure it is."""
     last = next((x for x in reversed(told.lines[:done]) if x.number), told.lines[0])
     parts = [
@@ -363,7 +363,6 @@ def _note(told: Told, done: int, states: int) -> str:
             f"No step of the model's members fits the next line, {told.lines[done].words[:300]}"
         )
     least = f"At least {states} states of the model fit" if states > 1 else "One state was found"
-    parts.append(
-        f"{least} behind it; this is the likeliest one. What members did unseen is assumed."
-    )
+    which = "; this is the likeliest one" if states > 1 else ""
+    parts.append(f"{least} behind it{which}. What members did unseen is assumed.")
     return " ".join(parts)

@@ -14,8 +14,8 @@ from attrs import define, field, frozen
 
 from groupcheck.oracles.explore.picture import RECEIVED, Arrow, Column, Picture
 from groupcheck.oracles.explore.scene_words import (
+    BoxText,
     Line,
-    Said,
     of_card,
     of_coordinator,
     of_faults,
@@ -108,7 +108,7 @@ class _Layout:
             bottom += BETWEEN + height
         return Scene(round(s.width, 1), round(bottom + 2, 1), tuple(self.parts))
 
-    def _places(self) -> Iterator[Said]:
+    def _places(self) -> Iterator[BoxText]:
         """Single slots beside the coordinator that say something, such as committed offsets; and
         the budget of faults.
         """
@@ -163,14 +163,14 @@ class _Layout:
 
     # -- boxes
 
-    def _height(self, said: Said, room: float) -> float:
+    def _height(self, said: BoxText, room: float) -> float:
         lines = sum(len(_lines(line, room)) for line in said.lines)
         title = len(_wrapped(said.title, room * BOLD))
         chips = sum(CHIP - 2 for c in said.chips)
         return HEAD + TEXT * (title - 1) + TEXT * lines + chips + EDGE
 
     def _box(
-        self, kind: str, said: Said, x: float, y: float, width: float, height: float, style: str
+        self, kind: str, said: BoxText, x: float, y: float, width: float, height: float, style: str
     ) -> Part:
         changed = " changed" if said.is_changed else ""
         room = width - 2 * EDGE if kind != "seat" else width - EDGE

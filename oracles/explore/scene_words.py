@@ -86,7 +86,7 @@ class Chips:
 
 
 @frozen
-class Said:
+class BoxText:
     """What a box says."""
 
     title: str
@@ -98,10 +98,10 @@ class Said:
     is_changed: bool
 
 
-def of_coordinator(shown: Picture) -> Said:
+def of_coordinator(shown: Picture) -> BoxText:
     """The first of the single slots: the coordinator, or what is shared."""
     if not shown.cards:
-        return Said(shown.title or "shared", (), (), shown.title, "", False)
+        return BoxText(shown.title or "shared", (), (), shown.title, "", False)
     card = shown.cards[0]
     rows = {row.name: row for row in card.rows}
     timers = list[Line]()
@@ -135,23 +135,23 @@ def legend(shown: Picture) -> list[str]:
     return found
 
 
-def of_faults(faults: Mapping[str, int]) -> Said:
+def of_faults(faults: Mapping[str, int]) -> BoxText:
     """The budget of faults."""
     lines = [Line(f"{name.replace('_', ' ')}: {n}") for name, n in faults.items()]
     told = lines[:MOST_LINES]
     if len(lines) > MOST_LINES:
         told = [*lines[: MOST_LINES - 1], Line(f"and {len(lines) - MOST_LINES + 1} more")]
     words = ", ".join(line.text for line in lines)
-    return Said("faults left", tuple(told), (), f"faults left: {words}", "", False)
+    return BoxText("faults left", tuple(told), (), f"faults left: {words}", "", False)
 
 
-def of_member(column: Column) -> Said:
+def of_member(column: Column) -> BoxText:
     """A member's own memory. Its connection is drawn as arrows."""
     cards = [c for c in column.cards if not c.name.startswith("link[")]
     return _said(column.title, cards, ())
 
 
-def of_seat(card: Card, member: str) -> Said:
+def of_seat(card: Card, member: str) -> BoxText:
     """What the coordinator remembers of a member: of each of its ids, where it may have several.
     What a seat owns, its member has claimed.
     """
@@ -159,7 +159,7 @@ def of_seat(card: Card, member: str) -> Said:
     if every is None:
         return _said(_seat(member, leads=False), [card], ())
     if not every.inner:
-        return Said("no seat", (), (), f"no seat of {member}", card.name, card.is_changed)
+        return BoxText("no seat", (), (), f"no seat of {member}", card.name, card.is_changed)
     lines = list[Line]()
     for row in every.inner:
         rows = list(_leaves([row]))
@@ -177,7 +177,7 @@ def _seat(member: str, leads: bool) -> str:
     return f"seat of {member.removeprefix('member ')}{', leads' if leads else ''}"
 
 
-def of_card(card: Card) -> Said:
+def of_card(card: Card) -> BoxText:
     """Any other slot."""
     return _said(card.name, [card], ())
 
@@ -193,7 +193,7 @@ def _said(
     cards: Sequence[Card],
     more: Sequence[Line],
     called: Mapping[str, str] = {},
-) -> Said:
+) -> BoxText:
     lines, chips = list[Line](), list[Chips]()
     for card in cards:
         true, fields = _words_of(card)
@@ -213,7 +213,7 @@ def _said(
     changed = any(line.is_changed for line in lines) or any(c.is_changed for c in cards)
     words = f"{title}: " + ("; ".join(line.text for line in lines) or "nothing")
     first = cards[0].name if cards else ""
-    return Said(title, tuple(told), tuple(chips), words, first, changed)
+    return BoxText(title, tuple(told), tuple(chips), words, first, changed)
 
 
 def _words_of(card: Card) -> tuple[Mapping[str, str], Mapping[str, str]]:
