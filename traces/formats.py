@@ -12,6 +12,8 @@ BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, PACKET_CAPTURE, OFFSETS_DUMP, UNKNOWN_FO
 )
 OF_COORDINATORS = (BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, PACKET_CAPTURE)
 """They show the steps of group coordinators."""
+WALKED = ("classic", "cooperative")
+"""Protocols of groups whose steps `explore --from LOG` walks."""
 REPLAYED = {
     "broker": "The group coordinator's log, old or new coordinator (the default).",
     BROKER_SCALA: "The old coordinator's log (kafka.coordinator.group, Kafka 0.9 to 3.9).",

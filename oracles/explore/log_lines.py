@@ -15,7 +15,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.oracles.printable import printable
 from groupcheck.traces.exchanges.exchange import Exchange
-from groupcheck.traces.formats import OF_COORDINATORS
+from groupcheck.traces.formats import OF_COORDINATORS, WALKED
 from groupcheck.traces.reading import Source
 from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.replay import ReplayOptions, replay_log
@@ -171,7 +171,7 @@ def _must_be_plain(found: GroupLog, where: str) -> None:
             where=where,
             do="`replay` follows them",
         )
-    if found.protocol not in ("classic", "cooperative"):
+    if found.protocol not in WALKED:
         raise UserError(
             f"is about a group of the protocol {found.protocol}, whose lines no walk follows yet",
             where=where,

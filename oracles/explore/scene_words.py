@@ -135,14 +135,19 @@ def legend(shown: Picture) -> list[str]:
     return found
 
 
+def _few(lines: list[Line]) -> tuple[Line, ...]:
+    """As many as a box has room for."""
+    if len(lines) <= MOST_LINES:
+        return tuple(lines)
+    shown = lines[: MOST_LINES - 1]
+    return (*shown, Line(f"and {len(lines) - len(shown)} more"))
+
+
 def of_faults(faults: Mapping[str, int]) -> BoxText:
     """The budget of faults."""
     lines = [Line(f"{name.replace('_', ' ')}: {n}") for name, n in faults.items()]
-    told = lines[:MOST_LINES]
-    if len(lines) > MOST_LINES:
-        told = [*lines[: MOST_LINES - 1], Line(f"and {len(lines) - MOST_LINES + 1} more")]
     words = ", ".join(line.text for line in lines)
-    return BoxText("faults left", tuple(told), (), f"faults left: {words}", "", False)
+    return BoxText("faults left", _few(lines), (), f"faults left: {words}", "", False)
 
 
 def of_member(column: Column) -> BoxText:
@@ -207,13 +212,10 @@ def _said(
             if line is not None:
                 lines.append(line)
     lines += more
-    told = lines[:MOST_LINES]
-    if len(lines) > MOST_LINES:
-        told = [*lines[: MOST_LINES - 1], Line(f"and {len(lines) - MOST_LINES + 1} more")]
     changed = any(line.is_changed for line in lines) or any(c.is_changed for c in cards)
     words = f"{title}: " + ("; ".join(line.text for line in lines) or "nothing")
     first = cards[0].name if cards else ""
-    return BoxText(title, tuple(told), tuple(chips), words, first, changed)
+    return BoxText(title, _few(lines), tuple(chips), words, first, changed)
 
 
 def _words_of(card: Card) -> tuple[Mapping[str, str], Mapping[str, str]]:

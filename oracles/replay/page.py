@@ -45,7 +45,7 @@ from groupcheck.oracles.show.pages import PAGE, render
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.findings.report import FileReport, GroupReport
-from groupcheck.traces.formats import OF_COORDINATORS
+from groupcheck.traces.formats import OF_COORDINATORS, WALKED
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.story.moments import Moment
@@ -58,8 +58,6 @@ ROWS, FEW_ROWS = 2000, 60
 """Of a table of rebalances or members."""
 FEW_ITEMS = 2_000
 """Of a picture."""
-WALKED = ("classic", "cooperative")
-"""Protocols of groups whose lines can be walked."""
 DATED = {23: "full", 18: "day"}
 """Characters of a time -> how much of its date is known."""
 
