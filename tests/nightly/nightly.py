@@ -1,10 +1,10 @@
 """`make nightly`: runs the steps of steps.toml and shows what became of each.
 
-nightly.py [--only WORD] [--again] [--list]
+nightly.py [--only WORD] [--jobs N] [--again] [--list]
 
-A run that was stopped goes on: a step that has passed at this commit is not run again. What a step
-prints is in build/nightly. A step that fails does not stop the others. Exits with 1 if a step of
-this run has failed.
+Two steps run at a time, because most of them keep one processor busy. A run that was stopped goes
+on: a step that has passed at this commit is not run again. What a step prints is in build/nightly.
+A step that fails does not stop the others. Exits with 1 if a step of this run has failed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import signal
 import subprocess
 import sys
 import time
 import tomllib
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from attrs import asdict, frozen
@@ -54,6 +56,8 @@ class Result:
     @property
     def verdict(self) -> str:
         """In words."""
+        if self.exit_code in (130, -signal.SIGINT):  # a shell's number of it, and Python's
+            return "stopped"
         return f"failed with {self.exit_code}" if self.exit_code else "passed"
 
 
@@ -96,12 +100,32 @@ class Results:
         passed = {r.name for r in last if r.commit == self.commit and not r.exit_code}
         return [step for step in chosen if step.name not in passed]
 
+    def run_all(self, todo: Iterable[Step], jobs: int, console: Console) -> list[Result]:
+        """Runs the steps, `jobs` of them at a time, and shows which are running."""
+        running: list[str] = []
+
+        def run(step: Step) -> Result:
+            running.append(step.name)
+            status.update("; ".join(running))
+            try:
+                return self.run(step, console)
+            finally:
+                running.remove(step.name)
+                status.update("; ".join(running))
+
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            with console.status("") as status:
+                return list(pool.map(run, todo))
+        finally:  # of an interrupt, too: what has not begun does not begin
+            pool.shutdown(cancel_futures=True)
+
     def run(self, step: Step, console: Console) -> Result:
         """Runs one step, keeps its result at once and shows it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / step.log
         began = time.monotonic()
-        with log.open("w") as file, console.status(step.name):
+        with log.open("w") as file:
             done = subprocess.run(step.command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT)
         seconds = round(time.monotonic() - began, 1)
         result = Result(step.name, self.commit, done.returncode, seconds)
@@ -156,6 +180,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="the steps of `make nightly`")
     parser.add_argument("--only", metavar="WORD", help="run the steps with this word in the name")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="steps at a time (2)")
     parser.add_argument("--again", action="store_true", help="run what has passed, too")
     parser.add_argument("--list", action="store_true", help="show the steps and their last results")
     asked = parser.parse_args()
@@ -163,6 +188,8 @@ def main() -> int:
     chosen = [step for step in every if asked.only is None or asked.only in step.name]
     if not chosen:
         parser.error(f"no step has {asked.only!r} in its name; --list shows them")
+    if asked.jobs < 1:
+        parser.error(f"--jobs {asked.jobs}: at least one step runs at a time")
     results, console = Results(ROOT / "build" / "nightly", commit_of(ROOT)), Console()
     if asked.list:
         console.print(table(chosen, results.last()))
@@ -173,7 +200,7 @@ def main() -> int:
     if todo:
         console.print(expected(todo, results.last()), highlight=False)
     try:
-        failed = [r for r in [results.run(step, console) for step in todo] if r.exit_code]
+        failed = [r for r in results.run_all(todo, asked.jobs, console) if r.exit_code]
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on")
         return 130

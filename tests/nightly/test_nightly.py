@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def _ran(folder: Path, commit: str, *names: str) -> tuple[list[Result], str]:
     results = Results(folder, commit)
     both = {"bad": Step("bad", ("bash", "-c", "echo '[red]why'; exit 3")), "good": GOOD}
     todo = results.todo(both[name] for name in names)
-    ran = [results.run(step, Console(file=said, width=80)) for step in todo]
+    ran = results.run_all(todo, 1, Console(file=said, width=80))
     return ran, said.getvalue()
 
 
@@ -51,6 +52,15 @@ def test_a_step_that_fails_is_shown_and_runs_again_and_one_that_passed_does_not(
     assert "failed with 3" in said and "    [red]why" in said and "passed" in said
     second, _ = _ran(tmp_path, "c1", "bad", "good")
     assert [r.name for r in second] == ["bad"]
+
+
+def test_two_steps_run_at_a_time(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)  # whoever opens one end waits for the other end
+    writer = Step("writer", ("bash", "-c", f"echo met > {pipe}"))
+    reader = Step("reader", ("timeout", "60", "grep", "met", str(pipe)))
+    ran = Results(tmp_path, "c1").run_all([writer, reader], 2, Console(file=io.StringIO()))
+    assert [(r.name, r.exit_code) for r in ran] == [("writer", 0), ("reader", 0)]
 
 
 def test_a_step_runs_again_at_another_commit(tmp_path: Path) -> None:
