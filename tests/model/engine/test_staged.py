@@ -399,6 +399,7 @@ def test_what_compiles_ends_by_itself(monkeypatch):
     monkeypatch.setattr(background, "LONGEST_S", 1)
     pid = os.fork()
     if pid == 0:
+        os.setsid()  # or it would make the session of the tests give way to all others
         background.main(["1:1:search"])
         os._exit(0)
     _, status = os.waitpid(pid, 0)
