@@ -80,7 +80,7 @@ class Condition:
             known = self.slots | own | FUNCTIONS.keys() | NAMED.keys()
             if isinstance(node, ast.Name) and node.id not in known:
                 raise self._wrong(
-                    f"there is no {node.id}", f"the slots are {', '.join(sorted(self.slots))}"
+                    f"{node.id!r} is no slot", f"the slots are {', '.join(sorted(self.slots))}"
                 )
 
     def _wrong(self, what: str, do: str = "") -> UserError:
@@ -185,7 +185,7 @@ class _Evaluation:
         for names in (own, self.state, NAMED):
             if name in names:
                 return names[name]
-        raise self.condition._wrong(f"there is no {name}")
+        raise self.condition._wrong(f"{name!r} is no slot")
 
     def _field(self, value: Any, name: str) -> Any:
         """A field of a value. No property and no method is run."""
