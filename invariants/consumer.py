@@ -124,6 +124,8 @@ def stable_member_has_its_target(core: Core, seat: Seat | None, scope: ConsumerS
     """A member that is stable at the epoch of the target has the target, and nothing to revoke."""
     if seat is None or core.pending or not seat.current or seat.state != State.STABLE:
         return True
+    if core.phase is not None:  # a classic group has its last plan until the next one
+        return True
     wanted = seat.topics if scope.release.drops_topics else scope.everything
     return not seat.revoking and seat.assigned == seat.target & wanted
 
@@ -335,12 +337,15 @@ def given_can_be_consumed(seat: Seat | None, link: Link, scope: ConsumerScope) -
     broken="a member keeps partitions of topics that it does not subscribe to any more",
 )
 def assigned_is_subscribed(core: Core, seat: Seat | None, scope: ConsumerScope) -> bool:
-    """From Kafka 4.2 on, a member has nothing of topics that it does not subscribe to, once it is
-    at its target if a regular expression is resolved otherwise.
+    """From Kafka 4.2 on, a member has nothing of topics that it does not subscribe to. It has to be
+    at its target if a regular expression is resolved otherwise, or if it is a classic member, whose
+    JoinGroup may have been cut off by a conversion.
     """
-    if scope.regexes and (core.pending or (seat is not None and not seat.current)):
+    if seat is None or core.phase is not None:  # a classic group has its last plan until the next
         return True
-    return seat is None or not scope.release.drops_topics or not seat.assigned & ~seat.topics
+    if (scope.regexes or seat.classic) and (core.pending or not seat.current):
+        return True
+    return not scope.release.drops_topics or not seat.assigned & ~seat.topics
 
 
 @invariant(

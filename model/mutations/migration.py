@@ -114,6 +114,26 @@ MUTATIONS = (
         twists=reads(heartbeats.consumer_heartbeat, k36=AS_KAFKA),
     ),
     Mutation(
+        id="returns_and_counts_as_away",
+        ticket="K38",
+        title="A member that comes back with the classic protocol still counts as away.",
+        family=MIGRATION,
+        invariant="parked_member_revokes_nothing",
+        doc=(
+            "A JoinGroup with the member id that is away does not reset its epoch -2, which it"
+            " keeps while it has to revoke. Reading: `k38=as_kafka`."
+        ),
+        scope={
+            "members": 1,
+            "topics": 2,
+            "partitions": 1,
+            "policy": "upgrade",
+            "static_members": 1,
+            "requests": "anybody",
+        },
+        twists=reads(classic_requests.join_group, k38=AS_KAFKA),
+    ),
+    Mutation(
         id="policy_lets_classic_in",
         ticket="KAFKA-20640",
         title="A classic member joins a consumer group although the policy is `disabled`.",

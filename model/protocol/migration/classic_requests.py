@@ -115,7 +115,7 @@ def join_group(
     core = evolve(core, pending=core.pending or changes)
     if seat is None:
         label, core = "added", evolve(core, members=core.members + 1)
-    elif request.other:
+    elif request.other or (before.parked and scope.k38 == MENDED):
         label, before = "replaced", replaced(evolve(before, classic=True), request)
     else:
         label = "joined"
@@ -135,7 +135,7 @@ def join_group(
         core = downgraded(core, Phase.PREPARING if rebalances else Phase.STABLE, scope)
         yield "converts", core, after, done(link)
         return
-    changed = after.topics != before.topics and label == "joined"
+    changed = after.topics != before.topics and label != "added"
     link = evolve(link, accepted=True, changed=changed, wrote=True)
     if core.pending and core.due:
         core = evolve(core, errand=Collect())

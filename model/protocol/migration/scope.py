@@ -99,6 +99,10 @@ class MigrationScope(ConsumerScope):
         "a classic member that has to revoke, and goes on with heartbeats of the new protocol under"
         " the same id, revokes without a rebalance timer."
     )
+    k38: str = finding(
+        "a static member that is away, and joins with the classic protocol under the member id that"
+        " it had, still counts as away while it has to revoke something."
+    )
 
     def __attrs_post_init__(self) -> None:
         ConsumerScope.__attrs_post_init__(self)

@@ -28,6 +28,31 @@ COUNTS = [
 ALONE = {"policy": "upgrade", "restarts": "downgrade", "faults": {"close": 1}}
 
 
+# Any request of any client, with each policy.
+ANYBODY = {"requests": "anybody", "partitions": 1, "static_members": 1}
+ANYBODY_COUNTS = [
+    ({"members": 1, "topics": 2, "policy": "downgrade"}, 976),
+    ({"members": 2, "policy": "disabled"}, 251),
+    *(
+        pytest.param(fields, states, marks=pytest.mark.night)
+        for fields, states in (
+            ({"members": 1, "topics": 2, "policy": "upgrade"}, 2_765),
+            ({"members": 1, "topics": 2}, 1_369),
+            ({"members": 2, "policy": "downgrade"}, 36_385),
+            ({"members": 2, "policy": "upgrade"}, 41_962),
+            ({"members": 2, "policy": "upgrade", "static_members": 2}, 87_293),
+            ({"members": 2, "static_members": 0}, 72_153),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "states"), ANYBODY_COUNTS)
+def test_promises_hold_whatever_clients_send(fields: dict[str, Any], states: int) -> None:
+    found = explore(subject("migration", **{**ANYBODY, **fields}).spec)
+    assert (found.verdict, found.states) == ("holds", states)
+
+
 @pytest.mark.parametrize(("fields", "states", "transitions"), COUNTS)
 def test_a_rolling_upgrade_and_its_way_back_hold(
     fields: dict[str, Any], states: int, transitions: int

@@ -1,5 +1,5 @@
 """What FINDINGS.md says of groups that migrate, on Kafka's own coordinator: K13, K29 to
-K31, K36 and K37."""
+K31, and K36 to K38."""
 
 from __future__ import annotations
 
@@ -166,6 +166,22 @@ def test_k37_the_join_timer_of_a_group_before_its_upgrade_removes_a_member_after
     assert group.do(Heartbeat(member=a, generation=joined.generation)).error == 0
     group.do(Fire(timer="join-g"))
     assert group.do(Heartbeat(member=a, generation=joined.generation)).error == 25
+
+
+@pytest.mark.parametrize("group", VERSIONS, indirect=True)
+def test_k38_a_member_that_comes_back_with_the_classic_protocol_still_counts_as_away(
+    group: Group,
+) -> None:
+    group.beat("b", 0, instance="i")
+    group.beat("b", -2, instance="i")
+    group.beat("c", 0)
+    joined = group.classic("b", instance="i", owned=BOTH)
+    assert (joined.error, joined.generation) == (0, -2)
+    (member,) = (m for m in group.memory.members if m.member == "b")
+    assert (member.epoch, member.state) == (-2, "UNREVOKED_PARTITIONS")
+    share = group.do(SyncGroup(member="b", instance="i", generation=-2)).assigned
+    assert len(share) == 1 and group.commit("b", -2, 0) == 0
+    assert "rebalance-timeout-g-b" not in group.memory.armed
 
 
 # Kafka: K15, what a classic member alone with an old target hears; KAFKA-20640, what a JoinGroup is

@@ -15,7 +15,7 @@ ROWS = [(1_064, 70), (881, 57)]
 
 
 def test_all_rows_of_one_member_agree_and_rounds_go_step_by_step() -> None:
-    asked = [f for f in EVERY if f.fields["members"] == 1]
+    asked = [f for f in EVERY if f.fields["members"] == 1 and "topics" not in f.fields]
     result = compare(shared("4.3.1"), [(f, spec_of(f, "4.3.1")) for f in asked])
     assert [tally.differences for tally in result.tallies] == [{}, {}]
     assert [(tally.inputs, len(tally.memories)) for tally in result.tallies] == ROWS
