@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from groupcheck.model.protocol.codes import name_of
 from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.lives import Begun
 
@@ -82,6 +83,29 @@ def write_had(folder: Path, begun: Begun, file: str) -> None:
     ]
     if had:
         _add(folder / "truth" / "partitions.jsonl", had)
+
+
+def write_commits(folder: Path, begun: Begun, file: str) -> None:
+    """Adds to commits.jsonl in `folder`/truth what members of a consumer group committed in one
+    run, and how that was answered. `file`: the log of their broker.
+    """
+    clock, base = Clock(), begun.filling.offsets
+    made = [
+        {
+            "file": file,
+            "group": begun.group,
+            "client": f"client-{one.process}",
+            "member": begun.filling.names[one.member],
+            "at": _stamp(clock, begun, one.at),
+            "epoch": begun.filling.generation + one.epoch if one.epoch > 0 else one.epoch,
+            "offsets": {f"t-{p}": n + (base[p] if base else 0) for p, n in one.offsets.items()},
+            "answer": name_of(one.code),
+            "why": one.why,
+        }
+        for one in begun.run.commits
+    ]
+    if made:
+        _add(folder / "truth" / "commits.jsonl", made)
 
 
 def _stamp(clock: Clock, begun: Begun, ms: int | None) -> str | None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from groupcheck.oracles.generate.template import TIME, Filling, Part
 
 FIRST_TIME = datetime(2024, 10, 25, 17)
+FIRST_MS = int(FIRST_TIME.replace(tzinfo=UTC).timestamp()) * 1000
 
 
 class Clock:
@@ -33,5 +34,5 @@ class Clock:
         if TIME not in parts:
             return f"{self.stamp(ms)} {filling.line(parts)}"
         seconds, rest = divmod(ms, 1000)
-        since = int(FIRST_TIME.replace(tzinfo=UTC).timestamp()) + seconds
+        since = FIRST_MS // 1000 + seconds
         return filling.line(parts, f"{since}.{rest:03}")

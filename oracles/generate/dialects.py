@@ -109,7 +109,7 @@ def _consumer(
     """Logs of groups that use KIP-848: request logs with their members, or coordinators' logs."""
     version = tuple(map(int, kafka.split(".")))
     new = version >= (4, 3)
-    words = Words(debug=debug, hashes=version >= (4, 1), epochs=new)
+    words = Words(debug=debug, hashes=version >= (4, 1), epochs=new, ids=version >= (4, 1))
     requests = name.startswith("requests")
     scope = scope_of(kafka, static=static, library=library)
     run = partial(consumer_run, scope=scope, words=words, library=library)

@@ -18,6 +18,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from groupcheck.oracles.generate.clock import FIRST_MS
 from groupcheck.oracles.generate.dialects import Dialect
 from groupcheck.oracles.generate.run import Run, member_id, own_id
 from groupcheck.oracles.generate.template import Filling
@@ -94,6 +95,8 @@ class Life:
     # the highest generation that was reached
     highest: int = 0
     offset: int = 0
+    # what is committed in each partition, if its runs have commits
+    offsets: tuple[int, ...] = ()
     connection: int = 0
     # of the latest rebalance
     number: int = 0
@@ -108,7 +111,15 @@ class Life:
             own_id(self.choose) if pool.dialect.consumer else member_id(client, self.choose)
             for client in run.clients
         ]
-        filling = Filling(self.group, names, self.generation, self.offset, self.connection)
+        filling = Filling(
+            self.group,
+            names,
+            self.generation,
+            self.offset,
+            self.connection,
+            self.offsets,
+            FIRST_MS + self.time,
+        )
         truth = []
         for r in run.rounds:
             self.number += 1
@@ -131,6 +142,9 @@ class Life:
         )
         self.generation += run.generation
         self.offset += run.offset
+        if run.offsets:
+            before = self.offsets or (0,) * len(run.offsets)
+            self.offsets = tuple(map(sum, zip(before, run.offsets, strict=True)))
         self.connection += run.connections + 1
         self.members += len(names)
         self.runs += 1

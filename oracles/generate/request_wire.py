@@ -51,6 +51,7 @@ KEYS = {
     "HEARTBEAT": 12,
     "LEAVE_GROUP": 13,
     "OFFSET_COMMIT": 8,
+    "OFFSET_FETCH": 9,
     "CONSUMER_GROUP_HEARTBEAT": 68,
 }
 

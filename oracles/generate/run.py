@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import random
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import Factory, define, evolve, frozen
@@ -191,6 +192,23 @@ class Had:
 
 
 @frozen
+class CommitMade:
+    """A member of a consumer group committed, in ms since the beginning."""
+
+    at: int
+    process: int
+    # The number of its id, and the epoch that it sent; -1: none.
+    member: int
+    epoch: int
+    # Partition -> offset, as numbers of the run.
+    offsets: Mapping[int, int]
+    # Of the answer.
+    code: int
+    # interval, revocation, close or application.
+    why: str
+
+
+@frozen
 class Clients:
     """The lines that the members of a run wrote, and the truth about them."""
 
@@ -224,6 +242,9 @@ class Run:
     members: Clients | None = None
     # who had which partition, in the order of time (of consumer groups alone)
     had: tuple[Had, ...] = ()
+    # what was committed, and what is at the end for each partition (of consumer groups alone)
+    commits: tuple[CommitMade, ...] = ()
+    offsets: tuple[int, ...] = ()
 
     def texts(self) -> list[tuple[int, str]]:
         """The run as the life of a group `g`, under its own member ids."""

@@ -3,8 +3,9 @@ any group at any generation.
 
 Printers write marks (`<:g:>` the group, `<:m3:>` a member id, `<:n5:>` a generation, `<:s5:>` a
 subscription that claims one, `<:w5:>` one that says what is owned, too, `<:c2:>` a connection,
-`<:t:>` the time; `"<:N5:>"` and `"<:O2:>"` a generation and an offset as JSON numbers); `compiled`
-takes a line apart once.
+`<:t:>` the time; `"<:N5:>"` and `"<:O2:>"` a generation and an offset as JSON numbers; `offset` and
+`offset_json` an offset of a partition, `<:e5:>` the ms since 1970 at 5 ms since the beginning);
+`compiled` takes a line apart once.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-_MARK = re.compile(r'"<:([NO])(-?\d+):>"|<:([gmnswct])(-?\d+)?:>')
+_MARK = re.compile(r'"<:([NOP])(-?\d+):>"|<:([gmnswctpe])(-?\d+)?:>')
 _PORTS, _FIRST_PORT = 50_000, 10_000
 _MOST_CLAIMED = 10_000
+_MOST_OFFSETS = 1_000_000_000
 
 Part = str | tuple[str, int]
 TIME = ("t", 0)
@@ -48,6 +50,10 @@ class Filling:
     generation: int = 0
     offset: int = 0
     connection: int = 0
+    # added to the run's offsets of each partition, if it has some
+    offsets: Sequence[int] = ()
+    # ms since 1970 when the run begins
+    begun: int = 0
 
     def line(self, parts: Sequence[Part], time: str = "") -> str:
         """A line with all its marks filled in. `time`: what stands for the time in it."""
@@ -70,8 +76,23 @@ class Filling:
             return subscription(self.generation + claimed, owned)
         if kind == "O":
             return str(self.offset + number)
+        if kind in "pP":
+            partition, more = divmod(number, _MOST_OFFSETS)
+            return str((self.offsets[partition] if self.offsets else 0) + more)
+        if kind == "e":
+            return str(self.begun + number)
         connection = self.connection + number
         return f"127.0.0.1:9092-127.0.0.1:{_FIRST_PORT + connection % _PORTS}-0-{connection}"
+
+
+def offset(partition: int, number: int) -> str:
+    """The mark for an offset of a partition."""
+    return f"<:p{partition * _MOST_OFFSETS + number}:>"
+
+
+def offset_json(partition: int, number: int) -> str:
+    """The mark for it as a JSON number."""
+    return f"<:P{partition * _MOST_OFFSETS + number}:>"
 
 
 def encoded(data: bytes) -> str:

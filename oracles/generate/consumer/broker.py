@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from attrs import define, frozen
 
+from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.memory import State
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.course import POLL_MS
 from groupcheck.oracles.generate.consumer.happenings import (
     Bumped,
+    Committed,
     Happening,
     Joined,
     Moved,
@@ -24,10 +26,12 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Replaced,
     Went,
 )
+from groupcheck.oracles.generate.template import offset
 
 TOPIC_ID = "tT3cYFRQSSuZ5cpYfQ3zqg"
 SHARD = "[GroupCoordinator id=1 topic=__consumer_offsets partition=7] "
 LOGGER = " (org.apache.kafka.coordinator.group.GroupMetadataManager)"
+OFFSETS_LOGGER = " (org.apache.kafka.coordinator.group.OffsetMetadataManager)"
 GROUP = "[GroupId <:g:>] "
 STATES = {
     State.STABLE: "STABLE",
@@ -46,6 +50,8 @@ class Words:
     hashes: bool = True
     # Partitions have the epoch at which their member was given them (KIP-1251).
     epochs: bool = True
+    # Commits have the topic's id (KIP-848, Kafka 4.1).
+    ids: bool = True
 
 
 def number(epoch: int) -> str:
@@ -65,10 +71,17 @@ class BrokerWords:
     words: Words
     # Takes each line.
     write: Callable[[str], None]
+    # The clock of the run, in ms.
+    now: Callable[[], int]
     # How many partitions the topic has.
     partitions: int
 
     def hears(self, happening: Happening) -> None:
+        if isinstance(happening, Committed):
+            if self.words.debug and happening.code == NONE:
+                for text in self._committed(happening):
+                    self.write(f"DEBUG {SHARD}{text}{OFFSETS_LOGGER}")
+            return
         for level, text in self._lines(happening):
             if self.words.debug or level == "INFO":
                 self.write(f"{level} {SHARD}{text}{LOGGER}")
@@ -118,6 +131,23 @@ class BrokerWords:
                 yield "INFO", f"Loaded consumer group <:g:> with {len(h.members)} members."
                 for id in h.members:
                     yield "DEBUG", f"Loaded member {member(id)} in consumer group <:g:>."
+
+    def _committed(self, h: Committed) -> Iterator[str]:
+        """OffsetMetadataManager.commitOffset, and replay of its records."""
+        topic = f"{TOPIC_ID}-t" if self.words.ids else "t"
+        for partition, n in h.offsets.items():
+            yield (
+                f"{GROUP}Committing offsets {offset(partition, n)} for partition"
+                f" {topic}-{partition} from member {member(h.member)} with leader epoch -1."
+            )
+        id = f", topicId={TOPIC_ID}" if self.words.ids else ""
+        for partition, n in h.offsets.items():
+            key = f"OffsetCommitKey(group='<:g:>', topic='t', partition={partition})"
+            value = (
+                f"OffsetCommitValue(offset={offset(partition, n)}, leaderEpoch=-1, metadata='',"
+                f" commitTimestamp=<:e{self.now()}:>, expireTimestamp=-1{id})"
+            )
+            yield f"Replaying offset commit with key {key}, value {value}"
 
     def _joined(self, h: Joined) -> Iterator[tuple[str, str]]:
         yield "INFO", f"{_who(h)} joins the consumer group using the consumer protocol."

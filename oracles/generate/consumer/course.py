@@ -23,6 +23,7 @@ from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.java_member import JavaMember
 from groupcheck.model.protocol.consumer.memory import REST
 from groupcheck.model.protocol.consumer.messages import Link, idle
+from groupcheck.oracles.generate.consumer.positions import Positions
 from groupcheck.oracles.generate.consumer.records import Records
 
 HEARTBEAT_MS, SESSION_MS, POLL_MS = 1000, 6000, 9000
@@ -63,6 +64,7 @@ class Course:
 
     semantics: Semantics
     records: Records
+    positions: Positions
     choose: random.Random
     # Takes (firing, before, after), and what the troubles are: (process, which).
     fired: Callable[[Firing, State, State], None]
@@ -100,12 +102,14 @@ class Course:
         its way.
         """
         state = self.choose.choice(self.semantics.starts())[2]
+        options = [*self._options(state)]
         for _ in range(most):
-            options = [*self._options(state)]
             if self._over(state):
                 return True
             planned = [*self._planned(options, state)]
             first = min(planned, key=lambda one: one[0], default=None)
+            if self._commits(first[0] if first else NEVER, state):
+                continue
             if not self.ended and self._next_trouble < (first[0] if first else NEVER):
                 self.records.now = max(self.now, self._next_trouble)
                 self._next_trouble = self.now + self._pause(MEAN_TROUBLE_MS)
@@ -119,20 +123,43 @@ class Course:
             else:
                 self.records.now, chosen = max(self.now, first[0]), first[1]
             state = self._take(chosen, state)
+            options = [*self._options(state)]
         return False
+
+    def _commits(self, first: float, state: State) -> bool:
+        """A member commits or fetches, unless something else comes before: a step at `first`, or a
+        trouble.
+        """
+        if not self.ended:
+            first = min(first, self._next_trouble)
+        planned = self.positions.planned(state, self.frozen, self.busy)
+        at, act = min(planned, key=lambda one: one[0], default=(NEVER, None))
+        if act is None or at >= first:
+            return False
+        self.records.now = max(self.now, at)
+        self.positions.reads(state, self._stands)
+        act(state)
+        return True
+
+    def _stands(self, me: int) -> bool:
+        return max(self.frozen.get(me, 0.0), self.busy.get(me, 0.0)) > self.now
 
     def _take(self, chosen: Option, state: State) -> State:
         """A step: a firing, and all urgent ones that follow it."""
         firing, after = chosen
         rule, me = firing.name.partition(":")[0], firing.me
         ends = _ends_process(firing)
+        self.positions.reads(state, self._stands)
+        self.positions.begins(firing, state)
         if rule == java_rules.application_subscribes.name and me is not None:
             self._starts(me)
         if _beats(rule) and me is not None:
             self.sent[me] = self.now
+            self.positions.hurried.discard(me)
             self.lossy.pop(me, None)
         while True:
             self.records.fired(firing, state, after)
+            self.positions.fired(firing, state, after)
             self.fired(firing, state, after)
             self._after(firing, state, after)
             state = after
@@ -166,6 +193,7 @@ class Course:
         """The process has come to its end."""
         for known in (self.records.ids, self.frozen, self.busy, self.slow, self.lossy, self.away):
             known.pop(me, None)
+        self.positions.ended(me)
 
     # -- what is possible
 
@@ -268,6 +296,8 @@ class Course:
             return NEVER if since is None else max(since + POLL_MS, thaws)
         if _beats(rule):
             return max(self._beat_at(me, state), thaws)
+        if rule == java_rules.commit_ends.name and self.positions.repeats(me):
+            return NEVER
         soon = self._due[rule, me]
         if rule in _OF_APPLICATION:
             soon = max(soon, self.busy.get(me, 0.0))
@@ -275,7 +305,7 @@ class Course:
 
     def _beat_at(self, me: int, state: State) -> float:
         client = self._client(state, me)
-        if client.state in _AT_ONCE:
+        if client.state in _AT_ONCE or me in self.positions.hurried:
             return self._due.get((java_rules.java_heartbeat.name, me), self.now)
         last = self.sent.get(me, self.now - HEARTBEAT_MS)
         if me in self.lossy or not client.full:

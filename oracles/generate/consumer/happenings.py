@@ -120,6 +120,34 @@ class Answered:
     heard: bool
 
 
+@frozen
+class Committed:
+    """An OffsetCommit is answered."""
+
+    process: int
+    member: int
+    # The epoch in it; -1: none.
+    epoch: int
+    # Partition -> offset.
+    offsets: Mapping[int, int]
+    code: int
+    # interval, revocation, close or application.
+    why: str
+
+
+@frozen
+class Fetched:
+    """An OffsetFetch is answered."""
+
+    process: int
+    # None: the request names no member.
+    member: int | None
+    epoch: int
+    # Partition -> what is committed; in an answer that is an error, what was asked for.
+    offsets: Mapping[int, int]
+    code: int
+
+
 Happening = (
     Joined
     | Replaced
@@ -131,4 +159,6 @@ Happening = (
     | Reconciled
     | Moved
     | Answered
+    | Committed
+    | Fetched
 )

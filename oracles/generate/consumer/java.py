@@ -26,8 +26,10 @@ from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.java_member import Calls, Event, JavaMember
 from groupcheck.model.protocol.consumer.messages import Kind
 from groupcheck.model.protocol.masks import numbers
+from groupcheck.oracles.generate.consumer import java_offsets
 from groupcheck.oracles.generate.consumer.broker import number
 from groupcheck.oracles.generate.consumer.course import LOSSES
+from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
 from groupcheck.oracles.generate.consumer.member_words import MemberWords
 from groupcheck.oracles.generate.consumer.records import LEAVING_EPOCHS
 from groupcheck.oracles.generate.run import Process
@@ -64,6 +66,8 @@ class JavaWords(MemberWords):
     _began: set[Process] = Factory(set)
     # Process -> the number of the assignment that it was given last.
     _local: dict[int, int] = Factory(dict)
+    # Those whose commits have an epoch.
+    _epochs: set[int] = Factory(set)
 
     def _steps(
         self, me: int, rule: str, label: str, before: State, was: JavaMember, now: JavaMember
@@ -98,12 +102,28 @@ class JavaWords(MemberWords):
             self._calls(me, now.running, was)
         self._moves(me, rule, label, was, now)
         self._takes(me, was, now)
+        self._interrupted(me, was, now)
+        if now.beats and self.records.known.get(me, 0) > 0:
+            self._epochs.add(me)
+
+    def hears(self, happening: Committed | Fetched) -> None:
+        me = happening.process
+        if isinstance(happening, Committed):
+            said = java_offsets.committed(happening, self._id(me))
+        else:
+            said = java_offsets.fetched(happening)
+        for level, logger, text in said:
+            self._say(me, logger, text, level)
 
     def _say(self, me: int, logger: str, text: str, level: str = "INFO") -> None:
+        """`text` may end with the line of an exception."""
+        text, _, thrown = text.partition("\norg.")
+        prefix = f"[Consumer clientId=client-{me}, groupId=<:g:>] "
         line = (
-            f"{level} [Consumer clientId=client-{me}, groupId=<:g:>] {text}"
+            f"{level} {'' if logger == java_offsets.UTILS else prefix}{text}"
             f" (org.apache.kafka.clients.consumer.internals.{logger})"
         )
+        line = f"{line}\norg.{thrown}" if thrown else line
         self.lines.append((self.records.now_ms, self.process(me), line))
 
     def _moved(self, me: int, before: Member, after: Member | str, epoch: int) -> None:
@@ -120,6 +140,7 @@ class JavaWords(MemberWords):
 
     def _subscribes(self, me: int) -> None:
         self._local[me] = -1
+        self._epochs.discard(me)
         self._say(me, CONSUMER, "Subscribed to topic(s): t")
         if self.process(me) not in self._began:
             self._began.add(self.process(me))
@@ -140,11 +161,13 @@ class JavaWords(MemberWords):
                 self._say(me, CONSUMER, "Completed leaving the group")
         elif now.state == Member.STALE:
             self._moved(me, was.state, Member.PREPARE_LEAVING, self._sent(me))
+            self._forgets_epoch(me)
             self._moved(me, Member.PREPARE_LEAVING, "LEAVING", -1)
             self._moved_by_name(me, "LEAVING", Member.STALE.name, -1)
         elif now.state == Member.JOINING:
             if fenced:  # it had nothing, so nothing is called
                 self._moved(me, was.state, Member.FENCED, self._sent(me))
+                self._forgets_epoch(me)
                 self._moved(me, Member.FENCED, Member.JOINING, 0)
             else:
                 self._moved(me, was.state, Member.JOINING, 0)
@@ -153,8 +176,20 @@ class JavaWords(MemberWords):
             if now.state == Member.FATAL:
                 told = f"Member {self._id(me)} with epoch {number(self._sent(me))}"
                 self._say(me, MEMBERSHIP, f"{told} transitioned to fatal state", "ERROR")
+            self._forgets_epoch(me)
         else:
             self._moved(me, was.state, now.state, epoch)
+
+    def _forgets_epoch(self, me: int) -> None:
+        """Its commits have no epoch any more (CommitRequestManager.onMemberEpochUpdated)."""
+        if me in self._epochs:
+            self._epochs.discard(me)
+            self._say(
+                me,
+                java_offsets.REQUESTS,
+                f"Member {self._id(me)} won't include epoch in following offset commit/fetch"
+                " requests because it has left the group.",
+            )
 
     def _sent(self, me: int) -> int:
         """The epoch that it had before this step."""
@@ -172,6 +207,7 @@ class JavaWords(MemberWords):
             )
         if state != Member.PREPARE_LEAVING:
             self._moved(me, state, Member.PREPARE_LEAVING, self._sent(me))
+        self._forgets_epoch(me)
         self._moved(me, Member.PREPARE_LEAVING, "LEAVING", last)
         self._moved_by_name(me, "LEAVING", Member.UNSUBSCRIBED.name, last)
 
@@ -257,6 +293,15 @@ class JavaWords(MemberWords):
         if len(now.waiting) > len(was.waiting) and now.waiting[-1].calls == Calls.REVOKED:
             gone = now.waiting[-1].partitions
             self._say(me, MEMBERSHIP, f"Revoking previously assigned partitions {names(gone)}")
+
+    def _interrupted(self, me: int, was: JavaMember, now: JavaMember) -> None:
+        """What it was taking comes to nothing (maybeAbortReconciliation)."""
+        if was.taking is None or now.taking is not None or not was.aborted:
+            return
+        out = f"the member already transitioned out of the reconciling state into {was.state.name}"
+        why = "the member has re-joined the group" if was.taking.rejoined else out
+        told = f"Interrupting reconciliation that is not relevant anymore because {why}"
+        self._say(me, MEMBERSHIP, told)
 
     def _calls(self, me: int, event: Event, was: JavaMember) -> None:
         """A callback of the application begins."""

@@ -19,6 +19,7 @@ from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     FENCED_MEMBER_EPOCH,
     NONE,
+    STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.consumer import client_faults, java_rules
@@ -28,16 +29,26 @@ from groupcheck.model.protocol.consumer.messages import Kind, Tag
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.broker import TOPIC_ID, member, number
 from groupcheck.oracles.generate.consumer.course import LOSSES, POLL_MS
+from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
 from groupcheck.oracles.generate.consumer.member_words import MemberWords
+from groupcheck.oracles.generate.template import offset
 
 COORDINATOR, HANDLE = "b1:9092/1", "GroupCoordinator/1"
 GROUP = 'Group "<:g:>"'
 TRANSPORT = "Local: Broker transport failure"
 SAYS = {
+    NONE: "Success",
+    STALE_MEMBER_EPOCH: "Broker: The member epoch is stale",
     COORDINATOR_NOT_AVAILABLE: "Broker: Coordinator not available",
     UNKNOWN_MEMBER_ID: "Broker: Unknown member",
     FENCED_MEMBER_EPOCH: "Broker: The member epoch is fenced by the group coordinator",
 }
+_REASONS = {
+    "interval": "cgrp auto commit timer",
+    "revocation": "unassigned partitions",
+    "application": "manual",
+}
+_OUTDATED = {STALE_MEMBER_EPOCH: "Stale member epoch", UNKNOWN_MEMBER_ID: "Unknown member"}
 FENCED = "member fenced - rejoining"
 _OF_CLOSING = (java_rules.java_callback_returns.name, client_faults.crash.name)
 """A consumer that closes has no subscription, so librdkafka sends no heartbeat any more: its
@@ -60,6 +71,8 @@ class NativeWords(MemberWords):
     _late: dict[int, int] = Factory(dict)
     # Those that have given up their assignment, and not said so yet.
     _losing: set[int] = Factory(set)
+    # Process -> what it has just committed of partitions that are unassigned.
+    _final: dict[int, Committed] = Factory(dict)
 
     def _steps(
         self, me: int, rule: str, label: str, before: State, was: JavaMember, now: JavaMember
@@ -89,12 +102,49 @@ class NativeWords(MemberWords):
     def _forget(self, me: int) -> None:
         for known in (self._join, self._group, self._late):
             known.pop(me, None)
+        self._final.pop(me, None)
         self._acknowledging.discard(me)
         self._losing.discard(me)
 
     def _say(self, me: int, what: str, text: str, level: int = 7, thread: str = "main") -> None:
         line = f"%{level}|<:t:>|{what}|client-{me}#consumer-1| [thrd:{thread}]: {text}"
         self.lines.append((self.records.now_ms, self.process(me), line))
+
+    # -- offsets
+
+    def hears(self, happening: Committed | Fetched) -> None:
+        me = happening.process
+        if isinstance(happening, Fetched):
+            size = len(happening.offsets)
+            pending = f"Fetching committed offsets for {size} pending partition(s) in assignment"
+            self._say(me, "OFFSETFETCH", pending)
+            told = f"Fetch committed offsets for {size}/{size} partition(s)"
+            self._say(me, "OFFSET", f"{HANDLE}: {told}")
+            for partition, found in happening.offsets.items():
+                back = f"back to pending list with offset {offset(partition, found)}"
+                self._say(me, "OFFSETFETCH", f"Adding t [{partition}] {back}")
+        elif happening.why == "revocation":
+            self._final[me] = happening
+        else:
+            self._committed(me, happening)
+
+    def _committed(self, me: int, h: Committed) -> None:
+        join, size = self._join.get(me, "init"), len(h.offsets)
+        reason = _REASONS[h.why]
+        if h.why == "application":
+            told = f"{GROUP} received op OFFSET_COMMIT in state up (join-state {join})"
+            self._say(me, "CGRPOP", told)
+        epoch = f"generation-id {number(h.epoch)} in join-state {join}: {reason}"
+        self._say(
+            me, "COMMIT", f"{HANDLE}: Committing offsets for {size} partition(s) with {epoch}"
+        )
+        told = f"{size} partition(s) in join-state {join}: {reason}: returned: {SAYS[h.code]}"
+        self._say(me, "COMMIT", f"{HANDLE}: OffsetCommit for {told}")
+        if h.code in _OUTDATED:
+            why = f"OffsetCommit error: {_OUTDATED[h.code]}"
+            self._say(me, "HEARTBEAT", f"Expediting next heartbeat, with backoff 0: {why}")
+        if h.code == STALE_MEMBER_EPOCH and h.why != "application":
+            self.foreign = True  # it keeps the commit and sends it again later
 
     def _moves(self, me: int, to: str) -> None:
         before = self._join.get(me, "init")
@@ -252,6 +302,12 @@ class NativeWords(MemberWords):
         self._moves(me, UNASSIGNED)
         for partition in numbers(some):
             self._say(me, "PARTDEL", f"{GROUP}: delete t [{partition}]")
+        final = self._final.pop(me, None)
+        count, kept = len(numbers(some)), 0 if final is None else len(final.offsets)
+        told = f"Served {count} removed partition(s), with {kept} offset(s) to commit"
+        self._say(me, "REMOVE", told)
+        if final is not None:
+            self._committed(me, final)
 
     def _revokes_all(self, me: int, why: str, *, lost: bool) -> None:
         group = self._group.get(me, 0)

@@ -10,6 +10,7 @@ from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.consumer.java_member import JavaMember
 from groupcheck.oracles.generate.consumer.broker import member
+from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
 from groupcheck.oracles.generate.consumer.records import Records
 from groupcheck.oracles.generate.consumer.spans import Spans
 from groupcheck.oracles.generate.run import Process
@@ -39,6 +40,10 @@ class MemberWords(ABC):
         at = self.semantics.at["client", me]
         rule, _, label = firing.name.partition(":")
         self._steps(me, rule, label, before, before[at], after[at])
+
+    @abstractmethod
+    def hears(self, happening: Committed | Fetched) -> None:
+        """A commit or a fetch of a member is answered."""
 
     @abstractmethod
     def _steps(

@@ -18,10 +18,16 @@ from groupcheck.model.protocol.consumer.rules import spec
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED, ConsumerScope
 from groupcheck.oracles.generate.consumer.broker import BrokerWords, Words
 from groupcheck.oracles.generate.consumer.course import FREEZE, LOSSES, Course
-from groupcheck.oracles.generate.consumer.happenings import Answered, Happening
+from groupcheck.oracles.generate.consumer.happenings import (
+    Answered,
+    Committed,
+    Fetched,
+    Happening,
+)
 from groupcheck.oracles.generate.consumer.java import JavaWords
 from groupcheck.oracles.generate.consumer.librdkafka import NativeWords
 from groupcheck.oracles.generate.consumer.member_words import MemberWords
+from groupcheck.oracles.generate.consumer.positions import Positions
 from groupcheck.oracles.generate.consumer.records import Records
 from groupcheck.oracles.generate.consumer.requests import Requests
 from groupcheck.oracles.generate.consumer.truth import Truth
@@ -66,6 +72,7 @@ def scope_of(kafka: str, *, static: int = 0, library: Library = "java") -> Consu
         kafka=kafka,
         assignor="sticky",
         java=True,
+        auto_commit=java,
         callbacks="phased",
         faults={**dict.fromkeys((*faults, *timeouts), 100), "metadata": 1},
         k1=AS_KAFKA,
@@ -93,6 +100,7 @@ class Printed:
     # (ms since the beginning, process, what)
     troubles: list[tuple[int, Process, str]] = Factory(list)
     records: Records = field(init=False)
+    positions: Positions = field(init=False)
     broker: BrokerWords = field(init=False)
     requests: Requests = field(init=False)
     members: MemberWords = field(init=False)
@@ -100,12 +108,23 @@ class Printed:
     def __attrs_post_init__(self) -> None:
         semantics = semantics_of(self.scope)
         self.records = Records(semantics, self.scope, self.choose, self._hears)
-        self.broker = BrokerWords(self.words, self._writes, self.scope.partitions - 1)
+        self.positions = Positions(
+            semantics,
+            self.scope,
+            self.records,
+            self.choose,
+            self._hears,
+            native=self.library == "librdkafka",
+        )
+        self.broker = BrokerWords(
+            self.words, self._writes, lambda: self.records.now_ms, self.scope.partitions - 1
+        )
         self.requests = Requests(
             random.Random(0),
             lambda: self.records.now,
             lambda me: self.records.lives[me],
             self.records.static,
+            ids=self.library == "java",
         )
         words = LIBRARIES[self.library]
         self.members = words(semantics, self.records)
@@ -115,9 +134,11 @@ class Printed:
 
     def _hears(self, happening: Happening) -> None:
         self.truth.hears(happening, self.records.now_ms)
-        if isinstance(happening, Answered):
+        if isinstance(happening, Answered | Committed | Fetched):
             self.requests.hears(happening)
-        else:
+        if isinstance(happening, Committed | Fetched):
+            self.members.hears(happening)
+        if not isinstance(happening, Answered | Fetched):
             self.broker.hears(happening)
 
     def _fired(self, firing: Firing, before: State, after: State) -> None:
@@ -138,6 +159,7 @@ class Printed:
         course = Course(
             semantics_of(self.scope),
             self.records,
+            self.positions,
             self.choose,
             self._fired,
             self._troubled,
@@ -176,7 +198,12 @@ def consumer_run(
         number(sent)
         lines = [(math.ceil(line.given), line.text()) for line in sent]
     names, epoch = one.records.names, one.records.group_epoch
-    run = evolve(run_of(lines, tuple(one.truth.rounds), names, epoch), had=(*one.truth.all(),))
+    run = evolve(
+        run_of(lines, tuple(one.truth.rounds), names, epoch),
+        had=(*one.truth.all(),),
+        commits=tuple(one.truth.commits),
+        offsets=tuple(one.positions.committed.values()),
+    )
     return evolve(run, members=_members(one)) if clients else run
 
 

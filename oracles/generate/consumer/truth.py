@@ -11,6 +11,7 @@ from attrs import Factory, define, evolve
 from groupcheck.model.protocol.consumer.memory import State
 from groupcheck.oracles.generate.consumer.happenings import (
     Bumped,
+    Committed,
     Happening,
     Joined,
     Planned,
@@ -19,7 +20,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Replaced,
     Went,
 )
-from groupcheck.oracles.generate.run import Had, TrueRound
+from groupcheck.oracles.generate.run import CommitMade, Had, TrueRound
 
 _WENT = {
     "left": ("leave", "left"),
@@ -37,6 +38,7 @@ class Truth:
     # All that has ended, and what members have now: (member, partition) -> since when.
     ended: list[Had] = Factory(list)
     has: dict[tuple[int, int], Had] = Factory(dict)
+    commits: list[CommitMade] = Factory(list)
     _members: set[int] = Factory(set)
     # Why the next epoch begins.
     _why: tuple[str, tuple[int, ...]] = ("not_told", ())
@@ -67,6 +69,9 @@ class Truth:
                 self._bumped(h.epoch)
             case Planned():
                 self._target, self._settled = h.epoch, set()
+            case Committed():
+                made = CommitMade(now, h.process, h.member, h.epoch, h.offsets, h.code, h.why)
+                self.commits.append(made)
             case Reconciled():
                 self._reconciled(h, now)
 
