@@ -281,7 +281,15 @@ def run(
     if about.progress:
         _must_be_one_search(spread, walks, conformed)
     if walks is not None:
-        others = (checkpoint, resume, spread.master, conformed, symmetry)
+        if spread.master is not None:
+            raise UserError(
+                f"cannot be combined with {walks_named(walks)}: walks keep no states, so there is"
+                " nothing to spread",
+                where="--spark",
+                do="leave out --spark; --workers goes walks on all cores of a machine, and another"
+                " --seed other ones on each",
+            )
+        others = (checkpoint, resume, conformed, symmetry)
         searching = engine != "fast" or any(others)
         verdict = walked(about.spec, walks, limits, progress, searching)
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
@@ -290,12 +298,12 @@ def run(
     if spread.master is not None:
         if engine != "fast" or checkpoint or workers != 1:
             raise UserError(
-                "cannot be combined with --engine, --workers or --checkpoint",
+                "cannot be combined with --engine, --workers or --checkpoint: executors run the"
+                " compiled engine, one shard a core, and the store keeps the search",
                 where="--spark",
-                do="leave those out; the store keeps the search",
+                do="leave those out; --shards says how many parts there are",
             )
         verdict = _spread(about, limits, progress, spread, resume, symmetry)
-        verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
     if engine != "fast":
@@ -382,11 +390,14 @@ def _must_be_one_search(spread: Spreading, walks: Walks | None, conformed: bool)
         ("--conformed", conformed),
     ):
         if given:
+            instead = "leave one of them out"
+            if name == "--spark":
+                instead = "leave out --spark, and take a machine with memory for that graph"
             raise UserError(
                 "cannot be combined with --progress, which needs the graph of all states in one"
                 " process",
                 where=name,
-                do="leave one of them out",
+                do=instead,
             )
 
 
@@ -431,6 +442,7 @@ def _spread(
         shards=spread.shards,
         hand_over=widest,
         symmetry=symmetry,
+        goals=about.goals,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from groupcheck.model.engine import Limits, Spec, UserError
 from groupcheck.model.engine.fast.shards.distribute import WIDEST, distribute, must_be_spreadable
@@ -26,11 +26,12 @@ def explore(
     shards: int | None = None,
     hand_over: int = WIDEST,
     symmetry: bool | None = None,
+    goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores a spec on a Spark master, to the same answer as in one process.
 
     `store`: a URI that every executor reaches; a temporary folder for a local master if left out.
-    `resume`: such a URI, to go on from. `symmetry`: as in one process. Raises `UserError`.
+    `resume`: such a URI, to go on from. `symmetry`, `goals`: as in one process. Raises `UserError`.
     """
     must_be_spreadable(spec, limits)
     checked_master(master)
@@ -63,6 +64,7 @@ def explore(
             lasting=bool(store or resume),
             symmetry=symmetry,
             required=bool(symmetry),
+            goals=goals,
         )
 
 

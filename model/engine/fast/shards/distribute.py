@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
@@ -56,6 +56,7 @@ def distribute(
     lasting: bool = True,
     symmetry: bool | None = False,
     required: bool = False,
+    goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state of a spec over a cluster, to the same counts, verdicts and depths as
     `explore`.
@@ -64,8 +65,8 @@ def distribute(
     cluster has cores if not said. `widest`: the first level of so many states is handed over;
     below, the search goes on in this process. `most`: states that a shard hands to the driver at
     once. `resume`: go on with what the store holds, which has its shards. `lasting`: does the store
-    stay afterwards? `symmetry`, `required`: as in `Options`; where executors find that permutations
-    do make a difference, the search begins again without it. Raises `StoreError`,
+    stay afterwards? `symmetry`, `required`, `goals`: as in `Options`; where executors find that
+    permutations do make a difference, the search begins again without it. Raises `StoreError`,
     `CheckpointError`, `RuleError`, and `UserError` for a spec or limits that cannot be spread, and
     for other `shards` than the store has.
     """
@@ -76,7 +77,18 @@ def distribute(
         used = _symmetry(spec, symmetry, where if resume else None)
         must_be_usable(spec, used, required)
         going_on = functools.partial(
-            _searched, spec, cluster, where, limits, progress, shards, widest, most, lasting, began
+            _searched,
+            spec,
+            cluster,
+            where,
+            limits,
+            progress,
+            shards,
+            widest,
+            most,
+            lasting,
+            goals,
+            began,
         )
         try:
             return going_on(used, resume)
@@ -108,6 +120,7 @@ def _searched(
     widest: int,
     most: int,
     lasting: bool,
+    goals: Sequence[str],
     began: float,
     symmetry: Symmetry,
     resume: bool,
@@ -123,11 +136,12 @@ def _searched(
                 where=where.uri,
                 do="leave out --shards",
             )
-        return _finished(spread)
+        return _finished(spread, goals)
     search = Search(spec, symmetry)
     search.kept = Kept()
     watch = Watch(search, peak_bytes())
     run = Run(search, limits, progress, None, began, numbers_of(search), watch)
+    run.goals = goals
     run.begin()
     with interrupts(run):
         run.levels(widest)
@@ -148,34 +162,32 @@ def _searched(
     except UnwrittenError as error:
         run.reason = UNWRITTEN
         return evolve(verdict_of(run), unsaved=error)
-    return _finished(spread, is_new=True)
+    return _finished(spread, goals, is_new=True)
 
 
 def must_be_spreadable(spec: Spec, limits: Limits) -> None:
-    """Raises `UserError` for what executors cannot do: they know no predicates, and expand a level
-    in the step in which they find it.
-    """
-    if spec.constraints:
+    """Raises `UserError` for what executors cannot do, with the reason and what to do instead."""
+    values = "its values are with the driver alone"
+    for what, why, name in (
+        *(("constraint", values, c.name) for c in spec.constraints),
+        *(("refinement", values, x.name) for x in spec.refinements),
+    ):
         raise UserError(
-            f"cannot spread a search with a constraint ({spec.constraints[0].name})",
+            f"cannot spread a search with a {what} ({name}): executors would have to evaluate it"
+            f" for every state, and {why}",
             where="--spark",
-            do="leave out --spark or the constraint",
-        )
-    if spec.refinements:
-        raise UserError(
-            f"cannot spread a search with a refinement ({spec.refinements[0].name})",
-            where="--spark",
-            do="leave out --spark or the refinement",
+            do=f"leave out --spark, or check without the {what}",
         )
     if limits.depth is not None:
         raise UserError(
-            "cannot spread a search with a depth bound",
+            "cannot spread a search with a depth bound: executors expand a level in the step in"
+            " which they find it",
             where="--spark",
-            do="leave out --spark or --max-depth",
+            do="leave out --spark, or bound it by --max-states",
         )
 
 
-def _finished(spread: Spread, is_new: bool = False) -> Verdict:
+def _finished(spread: Spread, goals: Sequence[str], is_new: bool = False) -> Verdict:
     """The answer of a search over shards; one whose store cannot be written says what it found."""
     spread.search.pulse = spread.pulse
     spread.search.key_to = spread.key_of
@@ -185,7 +197,7 @@ def _finished(spread: Spread, is_new: bool = False) -> Verdict:
             spread.keep()
         spread.levels()
     except UnwrittenError as error:
-        return evolve(spread.verdict(UNWRITTEN), unsaved=error)
+        return evolve(spread.verdict(UNWRITTEN, goals), unsaved=error)
     except StoppedError as stopped:
         reason = str(stopped)
     except KeyboardInterrupt:
@@ -196,7 +208,7 @@ def _finished(spread: Spread, is_new: bool = False) -> Verdict:
         kept = f"the levels before it are in the store: {again(spread.store.address)} goes on"
         lost = "nothing of it is kept, which --store URI would"
         reason += f"; {kept if spread.identity else lost}"
-    return spread.verdict(reason)
+    return spread.verdict(reason, goals)
 
 
 def _handed_over(
@@ -215,11 +227,14 @@ def _handed_over(
                 block = f"{name}/level-{level:05}/states-{shard:03}-{uuid.uuid4().hex[:12]}"
                 store.write(block, {"widths": widths}, [part.reshape(-1)])
                 pieces[shard].append(Piece(block, level, len(part)))
+    met = {
+        name: (s.log.level_of(place), s.log.ids(place)) for name, place in s.findings.first.items()
+    }
     states, counted, level = s.log.states, s.counted, len(s.log.levels) - 1
     s.log = scratch_log(s.packed)
     return Spread(
         s, store, cluster, Telling(s, store, name), name, set(), ours, shards, most,
-        run.limits, run.progress, run.began, level, states, counted, pieces,
+        run.limits, run.progress, run.began, level, states, counted, pieces, met=met,
     )  # fmt: skip
 
 
@@ -247,5 +262,5 @@ def _resumed(
     return Spread(
         search, store, cluster, telling, m.run, known, ours, m.shards, most, limits, progress,
         time.perf_counter() - m.seconds, m.level, m.numbers.states, m.counted, m.pieces, m.incoming,
-        m.witness, m.costs, m.memory, finished=m.finished,
+        m.witness, m.met, m.costs, m.memory, finished=m.finished,
     )  # fmt: skip

@@ -85,6 +85,7 @@ class Manifest:
     # See `Findings.wrong`.
     wrong: dict[str, tuple[int, int, str]]
     witness: dict[str, tuple[int, list[int]]]
+    met: dict[str, tuple[int, list[int]]]
     pieces: list[list[Piece]]
     incoming: list[str] | None
     updates: list[str]

@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from attrs import Factory, define, evolve, field
 
+from groupcheck.model.engine import resident
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.checkpoint import numbers_of
 from groupcheck.model.engine.fast.explore import StoppedError, answer
@@ -34,8 +35,7 @@ from groupcheck.model.engine.fast.shards.updates import Telling
 from groupcheck.model.engine.fast.shards.working import EXAMINED, Report, Work, advance, predecessor
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.paths import path_of, path_through, shown_by, unwound
-from groupcheck.model.engine.reference import reduction, violation
-from groupcheck.model.engine.resident import reached
+from groupcheck.model.engine.reference import goal_met, reduction, violation
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict
 
@@ -96,6 +96,8 @@ class Spread:
     incoming: list[str] | None = None
     # For each name that is wrong the level and the numbers of the state that shows it.
     witness: dict[str, tuple[int, list[int]]] = field(factory=dict)
+    # For each goal that is met the same.
+    met: dict[str, tuple[int, list[int]]] = field(factory=dict)
     costs: list[manifests.LevelCost] = field(factory=list)
     # The most bytes that the logs and indexes of all shards took.
     memory: int = 0
@@ -277,15 +279,19 @@ class Spread:
 
     @contextlib.contextmanager
     def _witnessed(self) -> Iterator[None]:
-        """Keeps the states that show what is found wrong meanwhile, also where it is interrupted:
-        the log in hand is gone with the next items.
+        """Keeps the states that show what is found wrong meanwhile, or meet a goal, also where it
+        is interrupted: the log in hand is gone with the next items.
         """
+        s = self.search
         try:
             yield
         finally:
-            for name, (_, place, _) in self.search.findings.wrong.items():
+            for name, (_, place, _) in s.findings.wrong.items():
                 if name not in self.witness:
-                    self.witness[name] = (self.level, self.search.log.ids(place))
+                    self.witness[name] = (self.level, s.log.ids(place))
+            for name, place in s.findings.first.items():
+                if name not in self.met:
+                    self.met[name] = (self.level, s.log.ids(place))
 
     def _own_successors(self) -> list[str]:
         """The block of successors that the driver found itself."""
@@ -352,6 +358,16 @@ class Spread:
 
         return path_of(s.see, name, self.path_to(*self.witness[name], shown), kind)
 
+    def _path_to_goal(self, name: str) -> Path:
+        s = self.search
+        goal = next(g for g in s.spec.goals if g.name == name)
+
+        def meeting(state: State) -> State:
+            images = s.orbits.images(state) if s.orbits else (state,)
+            return next(image for image in images if s.see.met(goal, image))
+
+        return self.path_to(*self.met[name], meeting)
+
     def key_of(self, place: int) -> str:
         """The key of a path to a state of the log in hand, for a rule at fault; empty if there is
         none.
@@ -372,7 +388,7 @@ class Spread:
         self.lease.renew()
         reason = self.limits.reached(self.states, self.seconds, self.level)
         if not reason and self.family.is_above(self.limits.memory):
-            reason = reached(self.limits, self.level)
+            reason = resident.reached(self.limits, self.level)
         if reason:
             raise StoppedError(reason)
         if time.perf_counter() - self.reported > 0.5:
@@ -393,15 +409,15 @@ class Spread:
         numbers = evolve(numbers_of(s), states=self.states)
         manifest = manifests.Manifest(
             manifests.FORMAT, self.identity, self.run, self.shards, self.level, numbers,
-            s.rows.calls, s.findings.wrong, self.witness, self.pieces, self.incoming,
+            s.rows.calls, s.findings.wrong, self.witness, self.met, self.pieces, self.incoming,
             self.telling.names, self.finished, self.seconds, self.memory, self.counted,
             self.costs,
         )  # fmt: skip
         manifests.keep(self.store, manifest, self.known)
         self.store.is_resumable = self.identity is not None
 
-    def verdict(self, reason: str) -> Verdict:
-        """The answer."""
+    def verdict(self, reason: str, goals: Sequence[str]) -> Verdict:
+        """The answer. `goals`: those whose paths are told."""
         s = self.search
         violations = [
             violation(s.see, name, at, self._path_of(name, kind))
@@ -418,4 +434,9 @@ class Spread:
         per_state = self.memory / max(1, self.counted)
         told = answer(s, reason, violations, self.counted, self.seconds, per_state, notes)
         used = reduction(s.symmetry, self.states)
-        return evolve(told, distribution=spread, symmetry=used)
+        reached = tuple(
+            goal_met(s.see, name, self.met[name][0], self._path_to_goal(name))
+            for name in goals
+            if name in self.met
+        )
+        return evolve(told, distribution=spread, symmetry=used, reached=reached)
