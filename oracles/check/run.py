@@ -19,7 +19,7 @@ from groupcheck.model.engine import (
     compiler,
 )
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
+from groupcheck.model.engine.verdict import Progress, Verdict, Violation
 from groupcheck.oracles.check.engines import ENGINES, in_plain_python
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_named, walks_of
 from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, WalkedPath
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from groupcheck.oracles.show.report import Report
 
 __all__ = ["ENGINES", "CheckResult", "FollowResult", "check", "follow", "run", "walk"]
-
-ON_A_CLUSTER = Reduction(False, "not on a cluster (leave out --spark)")
 
 
 @attrs.frozen
@@ -283,19 +281,29 @@ def run(
     if about.progress:
         _must_be_one_search(spread, walks, conformed)
     if walks is not None:
-        others = (checkpoint, resume, spread.master, conformed, symmetry)
+        if spread.master is not None:
+            raise UserError(
+                f"cannot be combined with {walks_named(walks)}: walks keep no states, so there is"
+                " nothing to spread",
+                where="--spark",
+                do="leave out --spark; --workers goes walks on all cores of a machine, and another"
+                " --seed other ones on each",
+            )
+        others = (checkpoint, resume, conformed, symmetry)
         searching = engine != "fast" or any(others)
         verdict = walked(about.spec, walks, limits, progress, searching)
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
         return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
-        if symmetry:
-            what, do = "a search on a cluster stores every state", "leave out one of them"
-            raise UserError(what, where="--symmetry with --spark", do=do)
-        verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
-        verdict = attrs.evolve(verdict, symmetry=ON_A_CLUSTER)
-        verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
+        if engine != "fast" or checkpoint or workers != 1:
+            raise UserError(
+                "cannot be combined with --engine, --workers or --checkpoint: executors run the"
+                " compiled engine, one shard a core, and the store keeps the search",
+                where="--spark",
+                do="leave those out; --shards says how many parts there are",
+            )
+        verdict = _spread(about, limits, progress, spread, resume, symmetry)
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
     if engine != "fast":
@@ -382,11 +390,14 @@ def _must_be_one_search(spread: Spreading, walks: Walks | None, conformed: bool)
         ("--conformed", conformed),
     ):
         if given:
+            instead = "leave one of them out"
+            if name == "--spark":
+                instead = "leave out --spark, and take a machine with memory for that graph"
             raise UserError(
                 "cannot be combined with --progress, which needs the graph of all states in one"
                 " process",
                 where=name,
-                do="leave one of them out",
+                do=instead,
             )
 
 
@@ -412,17 +423,9 @@ def _spread(
     limits: Limits,
     progress: Callable[[Progress], None] | None,
     spread: Spreading,
-    engine: str,
-    workers: int,
-    checkpoint: str | FilePath | None,
     resume: str | FilePath | None,
+    symmetry: bool | None,
 ) -> Verdict:
-    if engine != "fast" or checkpoint or workers != 1:
-        raise UserError(
-            "cannot be combined with --engine, --workers or --checkpoint",
-            where="--spark",
-            do="leave those out; the store keeps the search",
-        )
     compiler.must_be_installed("--spark")
     from groupcheck.model.engine.fast.shards.distribute import WIDEST
     from groupcheck.oracles.spark.check import explore
@@ -438,6 +441,8 @@ def _spread(
         resume=None if resume is None else str(resume),
         shards=spread.shards,
         hand_over=widest,
+        symmetry=symmetry,
+        goals=about.goals,
     )
 
 

@@ -62,8 +62,7 @@ def walked(
     """
     if searching:
         raise UserError(
-            "cannot be combined with --engine, --checkpoint, --resume, --spark, --symmetry or"
-            " --conformed",
+            "cannot be combined with --engine, --checkpoint, --resume, --symmetry or --conformed",
             where=walks_named(walks),
             do="leave those out",
         )

@@ -211,7 +211,7 @@ class Distribution:
     handed_over_at_level: Annotated[
         Count | None, "The first level that was spread; null if none was."
     ]
-    states_per_shard: Annotated[list[Count], "States of each shard."] = ABSENT
+    states_per_shard: Annotated[list[Count], "Stored states of each shard."] = ABSENT
     skew: Annotated[float, "States of the largest shard, divided by the mean."] = ABSENT
     retries: Annotated[Count, "Calls of executors that were repeated."] = ABSENT
     bytes_exchanged: Annotated[Count, "Bytes that executors wrote."] = ABSENT
@@ -288,7 +288,7 @@ class VerdictDocument:
     goal_paths: Annotated[
         list[GoalPath],
         "Only with `--goal`: the goals that were named and are met, each with a shortest path."
-        " None from `--spark` and `--random-walks`.",
+        " None from `--random-walks`.",
     ] = ABSENT
     symmetry: Symmetry
     notes: Annotated[list[str], "What else a reader should know."]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from groupcheck.model.engine import Limits, Spec, UserError
-from groupcheck.model.engine.fast.shards.distribute import WIDEST, distribute
+from groupcheck.model.engine.fast.shards.distribute import WIDEST, distribute, must_be_spreadable
 from groupcheck.model.engine.fast.shards.manifests import must_be_new
 from groupcheck.model.engine.fast.shards.store import Store
 from groupcheck.model.engine.verdict import Progress, Verdict
@@ -25,12 +25,15 @@ def explore(
     resume: str | None = None,
     shards: int | None = None,
     hand_over: int = WIDEST,
+    symmetry: bool | None = None,
+    goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores a spec on a Spark master, to the same answer as in one process.
 
     `store`: a URI that every executor reaches; a temporary folder for a local master if left out.
-    `resume`: such a URI, to go on from. Raises `UserError`.
+    `resume`: such a URI, to go on from. `symmetry`, `goals`: as in one process. Raises `UserError`.
     """
+    must_be_spreadable(spec, limits)
     checked_master(master)
     needed()
     if store and resume and store != resume:
@@ -59,6 +62,9 @@ def explore(
             widest=hand_over,
             resume=resume is not None,
             lasting=bool(store or resume),
+            symmetry=symmetry,
+            required=bool(symmetry),
+            goals=goals,
         )
 
 

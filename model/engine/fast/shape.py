@@ -14,6 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.kernels.registers import INDEXED, LOCAL, PLAIN, VISIT
+from groupcheck.model.engine.fast.layout import Blocks
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Orbits, Symmetry
 from groupcheck.model.engine.tabled.guards import Guards
@@ -86,6 +87,12 @@ class Shape:
         return len(self.inputs) - self.to_views
 
     @property
+    def ends_of_orbits(self) -> tuple[int, ...]:
+        """The places that the declared ends read in some permutation of a state."""
+        alike = alike_in(self.blocks)
+        return tuple(sorted({p for place in self.ends for p in (place, *alike.get(place, ()))}))
+
+    @property
     def has_urgent(self) -> bool:
         return self.to_urgent > self.to_ordinary
 
@@ -114,6 +121,16 @@ class Values(Protocol):
 
 Alike = Mapping[int, frozenset[int]]  # place -> the places that may change in its stead
 NONE_ALIKE: Alike = {}
+
+
+def alike_in(blocks: Blocks) -> Alike:
+    """Of each place in the blocks those that permutations may put in its stead."""
+    return {
+        place: frozenset(block[k] for block in group)
+        for group in blocks
+        for of in group
+        for k, place in enumerate(of)
+    }
 
 
 def _concerned(
@@ -208,12 +225,7 @@ def shape_of(
 ) -> Shape:
     """The shape of a spec's tables."""
     blocks = orbits.blocks if orbits is not None else ()
-    alike = {
-        place: frozenset(block[k] for block in group)
-        for group in blocks
-        for of in group
-        for k, place in enumerate(of)
-    }
+    alike = alike_in(blocks)
     n = len(t.see.places)
     view_needs = [0] * 64
     for k, table in enumerate(t.predicates):

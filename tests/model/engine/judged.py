@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -76,15 +77,18 @@ def by_workers(spec: Spec, symmetry: bool = False) -> Verdict:
         return explore.explore(spec, workers=2, symmetry=symmetry)
 
 
-def by_shards(spec: Spec, seed: int, states: int, directory: str) -> Verdict:
+def by_shards(
+    spec: Spec, seed: int, states: int, directory: str, symmetry: bool = False
+) -> Verdict:
     """By a cluster that repeats calls and loses caches; every other time stopped and continued."""
     cluster, store = InProcess(1 + seed % 5, unrest=0.2, seed=seed), f"{directory}/store"
     most, widest = (1, 5, 10_000)[seed % 7 % 3], seed % 3 * 4
+    search = partial(distribute, spec, cluster, store, widest=widest, most=most)
     with patch.dict(os.environ, SPARK_LOCAL_DIRS=f"{directory}/local"):
         if seed % 2:
-            distribute(spec, cluster, store, Limits(states // 2), widest=widest, most=most)
+            search(Limits(max(1, states // (4 if symmetry else 2))), symmetry=symmetry)
         is_kept = bool(runs_in(Store(store)))
-        return distribute(spec, cluster, store, widest=widest, most=most, resume=is_kept)
+        return search(resume=is_kept, symmetry=None if symmetry and is_kept else symmetry)
 
 
 def resumed(spec: Spec, states: int, directory: str, symmetry: bool = False) -> Verdict:
@@ -142,6 +146,7 @@ def ways(
         "predicates aside": lambda: without_tables_of_predicates(spec, seed, states),
         "stopped and continued": lambda: resumed(spec, states, kept),
         "shards": lambda: by_shards(spec, seed, states, spread),
+        "shards, symmetry": lambda: by_shards(spec, seed, states, f"{spread}/s", symmetry=True),
     }
     if symmetry_of(spec).is_stored:
         runs["stored elements"] = lambda: staged.explore(spec, symmetry=True)
@@ -149,7 +154,7 @@ def ways(
         runs = {name: run for name, run in runs.items() if "symmetry" not in name}
     is_spreadable = not (spec.constraints or spec.refinements)  # shards know neither
     if not is_spreadable or not (thorough or seed % 5 == 1):
-        del runs["shards"]
+        runs = {name: run for name, run in runs.items() if "shards" not in name}
     return runs
 
 

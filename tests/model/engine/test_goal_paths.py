@@ -6,11 +6,13 @@ from itertools import islice
 from pathlib import Path
 from unittest.mock import patch
 
+import judged
 import pytest
-from judged import by_workers, over_values, resumed, specs, without_tables_of_predicates
+from judged import by_shards, by_workers, over_values, resumed, specs, without_tables_of_predicates
 
 from groupcheck.model.engine import Limits, Spec, Verdict, array, end, goal, reference, rule, single
 from groupcheck.model.engine.fast import explore as fast
+from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.step import Semantics
 from groupcheck.oracles.explain.subject import subject
 
@@ -34,8 +36,13 @@ def assert_told(spec: Spec, verdict: Verdict) -> None:
 
 
 def ways(spec: Spec, seed: int, states: int, kept: Path) -> dict[str, Callable[[], Verdict]]:
-    """Every way to search in one process."""
+    """Every way to search."""
+    spread = {
+        "shards": lambda: by_shards(spec, seed, states, f"{kept}/shards"),
+        "shards, symmetry": lambda: by_shards(spec, seed, states, f"{kept}/s", symmetry=True),
+    }
     return {
+        **({} if spec.constraints or spec.refinements else spread),
         "reference": lambda: reference.explore(spec, goals=[g.name for g in spec.goals]),
         "reference, symmetry": lambda: reference.explore(
             spec, symmetry=True, goals=[g.name for g in spec.goals]
@@ -52,8 +59,9 @@ def ways(spec: Spec, seed: int, states: int, kept: Path) -> dict[str, Callable[[
 @pytest.mark.parametrize("number", [1, pytest.param(10, marks=pytest.mark.night)])
 def test_every_way_to_search_random_protocols_tells_paths_to_all_goals(number: int, tmp_path: Path):
     for seed, spec, said in islice(specs(400), number):
-        told = partial(fast.explore, goals=[g.name for g in spec.goals])
-        with patch.object(fast, "explore", told):
+        goals = [g.name for g in spec.goals]
+        told, spread = partial(fast.explore, goals=goals), partial(distribute, goals=goals)
+        with patch.object(fast, "explore", told), patch.object(judged, "distribute", spread):
             every = ways(spec, seed, said["states"], tmp_path / str(seed))
             for run in every.values():
                 verdict = run()

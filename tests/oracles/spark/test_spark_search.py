@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from kills import FAULTS, alone
+from pyspark.sql import SparkSession
 from standalone import standalone
 
 from groupcheck import check
@@ -51,9 +52,16 @@ def test_a_cluster_without_a_store_is_refused_at_once() -> None:
         ({"workers": 2}, "cannot be combined with --engine"),
         ({"engine": "reference"}, "cannot be combined with --engine"),
         ({"shards": 0}, "shards is 0"),
+        ({"progress": True}, "needs the graph of all states in one process"),
+        ({"walks": True}, "walks keep no states, so there is nothing to spread"),
+        ({"max_depth": 3}, "executors expand a level in the step in which they find it"),
+        ({"conformed": True}, "needs the fast engine, in this process"),
     ],
 )
-def test_options_of_one_process_are_refused(more: dict[str, object], told: str) -> None:
+def test_options_of_one_process_are_refused_before_spark_starts(
+    more: dict[str, object], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(SparkSession, "builder")
     with pytest.raises(UserError, match=told):
         check("classic", members=1, spark="local[2]", **more)
 

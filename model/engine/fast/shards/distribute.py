@@ -4,13 +4,14 @@ over when a level is wide enough, or resumed.
 
 from __future__ import annotations
 
+import functools
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
-from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.errors import AsymmetryError, UserError
 from groupcheck.model.engine.fast.checkpoint import fitting, numbers_again, numbers_of
 from groupcheck.model.engine.fast.exploration import Kept
 from groupcheck.model.engine.fast.explore import (
@@ -31,7 +32,9 @@ from groupcheck.model.engine.fast.shards.spread import Cluster, Spread
 from groupcheck.model.engine.fast.shards.store import Store, UnwrittenError
 from groupcheck.model.engine.fast.shards.updates import Telling, relearned
 from groupcheck.model.engine.fast.shards.working import write_shape
+from groupcheck.model.engine.fast.symmetry_choice import symmetry_here
 from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.symmetry import Symmetry, must_be_usable
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 HANDED = 16_384  # states that a shard hands to the driver at once
@@ -51,6 +54,9 @@ def distribute(
     most: int = HANDED,
     resume: bool = False,
     lasting: bool = True,
+    symmetry: bool | None = False,
+    required: bool = False,
+    goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state of a spec over a cluster, to the same counts, verdicts and depths as
     `explore`.
@@ -59,76 +65,129 @@ def distribute(
     cluster has cores if not said. `widest`: the first level of so many states is handed over;
     below, the search goes on in this process. `most`: states that a shard hands to the driver at
     once. `resume`: go on with what the store holds, which has its shards. `lasting`: does the store
-    stay afterwards? Raises `StoreError`, `CheckpointError`, `RuleError`, and `UserError` for a spec
-    or limits that cannot be spread, and for other `shards` than the store has.
+    stay afterwards? `symmetry`, `required`, `goals`: as in `Options`; where executors find that
+    permutations do make a difference, the search begins again without it. Raises `StoreError`,
+    `CheckpointError`, `RuleError`, and `UserError` for a spec or limits that cannot be spread, and
+    for other `shards` than the store has.
     """
     began = time.perf_counter()
-    _must_be_spreadable(spec, limits)
+    must_be_spreadable(spec, limits)
     with without_collection():
         where = Store(store)
-        ours = identity(spec) if lasting else None
-        if resume:
-            assert ours, "a search is resumed in a store that vanishes"
-            spread = _resumed(spec, ours, where, cluster, limits, progress, most)
-            if shards not in (None, spread.shards):
-                raise UserError(
-                    f"was begun with {spread.shards} shards",
-                    where=where.uri,
-                    do="leave out --shards",
-                )
-            return _finished(spread)
-        search = Search(spec)
-        search.kept = Kept()
-        watch = Watch(search, peak_bytes())
-        run = Run(search, limits, progress, None, began, numbers_of(search), watch)
-        run.begin()
-        with interrupts(run):
-            run.levels(widest)
-        if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
-            note = (
-                f"no level had {widest:,} states: this process did it alone, the executors had "
-                "nothing to do"
-            )
-            found = verdict_of(run)
-            return evolve(
-                found,
-                notes=(*found.notes, note),
-                distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
-            )
-        parts = shards or cluster.shards
-        try:
-            spread = _handed_over(run, ours, where, cluster, parts, most)
-        except UnwrittenError as error:
-            run.reason = UNWRITTEN
-            return evolve(verdict_of(run), unsaved=error)
-        return _finished(spread, is_new=True)
-
-
-def _must_be_spreadable(spec: Spec, limits: Limits) -> None:
-    """Raises `UserError` for what executors cannot do: they know no predicates, and expand a level
-    in the step in which they find it.
-    """
-    if spec.constraints:
-        raise UserError(
-            f"cannot spread a search with a constraint ({spec.constraints[0].name})",
-            where="--spark",
-            do="leave out --spark or the constraint",
+        used = _symmetry(spec, symmetry, where if resume else None)
+        must_be_usable(spec, used, required)
+        going_on = functools.partial(
+            _searched,
+            spec,
+            cluster,
+            where,
+            limits,
+            progress,
+            shards,
+            widest,
+            most,
+            lasting,
+            goals,
+            began,
         )
-    if spec.refinements:
+        try:
+            return going_on(used, resume)
+        except AsymmetryError as error:
+            used = Symmetry((), (str(error),))
+        must_be_usable(spec, used, required)
+        manifests.clear(where)
+        return going_on(used, False)
+
+
+def _symmetry(spec: Spec, asked: bool | None, resumed: Store | None) -> Symmetry:
+    """The symmetry to search with. `asked`: as in `Options`; None leaves the choice to the search
+    in the store that is `resumed`.
+    """
+    if asked is None and resumed is not None:
+        if not manifests.has_symmetry(resumed):
+            return Symmetry((), ("the store is of a search without it",))
+        asked = True
+    return symmetry_here(spec, asked, False, False, None)
+
+
+def _searched(
+    spec: Spec,
+    cluster: Cluster,
+    where: Store,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    shards: int | None,
+    widest: int,
+    most: int,
+    lasting: bool,
+    goals: Sequence[str],
+    began: float,
+    symmetry: Symmetry,
+    resume: bool,
+) -> Verdict:
+    """As `distribute`. Raises `AsymmetryError` where permutations make a difference."""
+    ours = identity(spec, symmetry) if lasting else None
+    if resume:
+        assert ours, "a search is resumed in a store that vanishes"
+        spread = _resumed(spec, symmetry, ours, where, cluster, limits, progress, most)
+        if shards not in (None, spread.shards):
+            raise UserError(
+                f"was begun with {spread.shards} shards",
+                where=where.uri,
+                do="leave out --shards",
+            )
+        return _finished(spread, goals)
+    search = Search(spec, symmetry)
+    search.kept = Kept()
+    watch = Watch(search, peak_bytes())
+    run = Run(search, limits, progress, None, began, numbers_of(search), watch)
+    run.goals = goals
+    run.begin()
+    with interrupts(run):
+        run.levels(widest)
+    if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
+        note = (
+            f"no level had {widest:,} states: this process did it alone, the executors had "
+            "nothing to do"
+        )
+        found = verdict_of(run)
+        return evolve(
+            found,
+            notes=(*found.notes, note),
+            distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
+        )
+    parts = shards or cluster.shards
+    try:
+        spread = _handed_over(run, ours, where, cluster, parts, most)
+    except UnwrittenError as error:
+        run.reason = UNWRITTEN
+        return evolve(verdict_of(run), unsaved=error)
+    return _finished(spread, goals, is_new=True)
+
+
+def must_be_spreadable(spec: Spec, limits: Limits) -> None:
+    """Raises `UserError` for what executors cannot do, with the reason and what to do instead."""
+    values = "its values are with the driver alone"
+    for what, why, name in (
+        *(("constraint", values, c.name) for c in spec.constraints),
+        *(("refinement", values, x.name) for x in spec.refinements),
+    ):
         raise UserError(
-            f"cannot spread a search with a refinement ({spec.refinements[0].name})",
+            f"cannot spread a search with a {what} ({name}): executors would have to evaluate it"
+            f" for every state, and {why}",
             where="--spark",
-            do="leave out --spark or the refinement",
+            do=f"leave out --spark, or check without the {what}",
         )
     if limits.depth is not None:
         raise UserError(
-            "cannot spread a search with a depth bound",
+            "cannot spread a search with a depth bound: executors expand a level in the step in"
+            " which they find it",
             where="--spark",
-            do="leave out --spark or --max-depth",
+            do="leave out --spark, or bound it by --max-states",
         )
 
 
-def _finished(spread: Spread, is_new: bool = False) -> Verdict:
+def _finished(spread: Spread, goals: Sequence[str], is_new: bool = False) -> Verdict:
     """The answer of a search over shards; one whose store cannot be written says what it found."""
     spread.search.pulse = spread.pulse
     spread.search.key_to = spread.key_of
@@ -138,7 +197,7 @@ def _finished(spread: Spread, is_new: bool = False) -> Verdict:
             spread.keep()
         spread.levels()
     except UnwrittenError as error:
-        return evolve(spread.verdict(UNWRITTEN), unsaved=error)
+        return evolve(spread.verdict(UNWRITTEN, goals), unsaved=error)
     except StoppedError as stopped:
         reason = str(stopped)
     except KeyboardInterrupt:
@@ -149,7 +208,7 @@ def _finished(spread: Spread, is_new: bool = False) -> Verdict:
         kept = f"the levels before it are in the store: {again(spread.store.address)} goes on"
         lost = "nothing of it is kept, which --store URI would"
         reason += f"; {kept if spread.identity else lost}"
-    return spread.verdict(reason)
+    return spread.verdict(reason, goals)
 
 
 def _handed_over(
@@ -168,16 +227,20 @@ def _handed_over(
                 block = f"{name}/level-{level:05}/states-{shard:03}-{uuid.uuid4().hex[:12]}"
                 store.write(block, {"widths": widths}, [part.reshape(-1)])
                 pieces[shard].append(Piece(block, level, len(part)))
-    states, level = s.log.states, len(s.log.levels) - 1
+    met = {
+        name: (s.log.level_of(place), s.log.ids(place)) for name, place in s.findings.first.items()
+    }
+    states, counted, level = s.log.states, s.counted, len(s.log.levels) - 1
     s.log = scratch_log(s.packed)
     return Spread(
         s, store, cluster, Telling(s, store, name), name, set(), ours, shards, most,
-        run.limits, run.progress, run.began, level, states, pieces,
+        run.limits, run.progress, run.began, level, states, counted, pieces, met=met,
     )  # fmt: skip
 
 
 def _resumed(
     spec: Spec,
+    symmetry: Symmetry,
     ours: Identity,
     store: Store,
     cluster: Cluster,
@@ -189,7 +252,7 @@ def _resumed(
     must_be_free(store)
     m, known = manifests.take_over(ours, store)
     with fitting(store.uri):
-        search = Search(spec)
+        search = Search(spec, symmetry)
         write_shape(store, m.run, search.packed.shape)
         telling = relearned(search, store, m.run, m.updates)
         search.log = scratch_log(search.packed)
@@ -198,6 +261,6 @@ def _resumed(
     store.is_resumable = True
     return Spread(
         search, store, cluster, telling, m.run, known, ours, m.shards, most, limits, progress,
-        time.perf_counter() - m.seconds, m.level, m.numbers.states, m.pieces, m.incoming,
-        m.witness, m.costs, m.memory, finished=m.finished,
+        time.perf_counter() - m.seconds, m.level, m.numbers.states, m.counted, m.pieces, m.incoming,
+        m.witness, m.met, m.costs, m.memory, finished=m.finished,
     )  # fmt: skip

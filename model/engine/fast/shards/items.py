@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from groupcheck.model.engine.fast.layout import arrange
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.store import Words, joined
 
@@ -79,11 +78,11 @@ class Items:
         return [getattr(self, kind).reshape(-1) for kind in KINDS]
 
     @staticmethod
-    def of(sections: Sequence[Words], widths: Sequence[int]) -> Items:
-        """From sections of a block."""
+    def of(sections: Sequence[Words], widths: Sequence[int], packed: Packed) -> Items:
+        """From sections of a block whose states have a layout with these widths."""
         states, examinations, firings, rests = sections
         return Items(
-            states.reshape(-1, arrange(widths)[0]),
+            states.reshape(-1, packed.arranged(widths)[0]),
             examinations.reshape(-1, 2),
             firings.reshape(-1, 2),
             rests,

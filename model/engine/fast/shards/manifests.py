@@ -36,14 +36,15 @@ from attrs import asdict, evolve, frozen
 
 from groupcheck.model.engine.errors import CheckpointError, UserError
 from groupcheck.model.engine.fast.checkpoint import Numbers, fitting, same_model, structured
-from groupcheck.model.engine.fast.identity import Identity
+from groupcheck.model.engine.fast.identity import SYMMETRY, Identity
 from groupcheck.model.engine.fast.shards.owned import Piece
 from groupcheck.model.engine.fast.shards.store import Store, StoreError
 
-FORMAT = "groupcheck.shards/3"
+FORMAT = "groupcheck.shards/4"
 FOLDER = "manifests"
 RUN = re.compile(r"[0-9a-f]{12}", re.ASCII)
 SUCCESSORS = re.compile(r"[0-9a-f]{12}/level-\d{5}/(?:dealt|left)-[\w.-]+", re.ASCII)
+OURS = re.compile(r"[0-9a-f]{12}/|manifests/|drivers/", re.ASCII)
 UNFINISHED = re.compile(r"(?:[0-9a-f]{12}|manifests|drivers)/[\w./-]+\.[0-9a-f]{12}\.new", re.ASCII)
 
 
@@ -84,12 +85,14 @@ class Manifest:
     # See `Findings.wrong`.
     wrong: dict[str, tuple[int, int, str]]
     witness: dict[str, tuple[int, list[int]]]
+    met: dict[str, tuple[int, list[int]]]
     pieces: list[list[Piece]]
     incoming: list[str] | None
     updates: list[str]
     finished: bool
     seconds: float
     memory: int
+    counted: int
     costs: list[LevelCost]
 
 
@@ -181,6 +184,17 @@ def take_over(ours: Identity, store: Store) -> tuple[Manifest, set[str]]:
         is_settled = read(store, furthest.run) == furthest
     store.delete([name for name in store.names() if UNFINISHED.fullmatch(name)])
     return manifest, known
+
+
+def has_symmetry(store: Store) -> bool:
+    """Is a search in the store one with symmetry? Raises as `read` does."""
+    told = [read(store, run).identity for run in sorted(runs_in(store))]
+    return any(SYMMETRY in identity.values for identity in told if identity)
+
+
+def clear(store: Store) -> None:
+    """Removes the searches in a store that have turned out to be of no use."""
+    store.delete([name for name in store.names() if OURS.match(name)])
 
 
 def _furthest(ours: Identity, store: Store, runs: set[str]) -> Manifest:

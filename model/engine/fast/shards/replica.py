@@ -15,7 +15,6 @@ from attrs import frozen
 
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, load
-from groupcheck.model.engine.fast.layout import arrange
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.loop import Loop
 from groupcheck.model.engine.fast.packed import DIRECT, Packed
@@ -43,6 +42,8 @@ class Update:
     counts: list[int]
     # For each column of guards the open tables, as bits, of each new value.
     opened: list[Words]
+    # For each slot that directs walks 1 or 0 for each new value, as `Values.directed`.
+    directed: list[Words]
     # How many rows each table has by now.
     filled: list[int]
     # How many outcomes the largest row of each rule table has by now.
@@ -62,6 +63,7 @@ class Update:
             "filled": self.filled,
             "most": self.most,
             "opened": [len(bits) for bits in self.opened],
+            "directed": [len(bits) for bits in self.directed],
             "rows": self.rows,
         }
         store.write(
@@ -72,6 +74,7 @@ class Update:
                 self.rules,
                 self.looks,
                 joined(self.opened),
+                joined(self.directed),
             ],
         )
 
@@ -79,19 +82,34 @@ class Update:
     def read(block: Block) -> Update:
         """The update in a block."""
         h = block.header
-        origins, rules, looks, opened = block.sections
-        columns = np.split(opened, np.cumsum(h["opened"])[:-1]) if h["opened"] else []
+        origins, rules, looks, opened, directed = block.sections
         return Update(
-            h["counts"], columns, h["filled"], h["most"], origins, rules, looks, tuple(h["rows"])
+            h["counts"],
+            _split(opened, h["opened"]),
+            _split(directed, h["directed"]),
+            h["filled"],
+            h["most"],
+            origins,
+            rules,
+            looks,
+            tuple(h["rows"]),
         )
 
 
+def _split(bits: Words, lengths: Sequence[int]) -> list[Words]:
+    return np.split(bits, np.cumsum(lengths)[:-1]) if lengths else []
+
+
 class Sent:
-    """The `Values` of which only their number and their guards are known."""
+    """The `Values` of which only their number, their guards, and which of them direct walks are
+    known.
+    """
 
     def __init__(self, shape: Shape) -> None:
         self._counts = [1] * (shape.places + shape.views)
         self._open: list[Words] = [np.zeros(0, np.uint64) for chunk in shape.columns for _ in chunk]
+        directing = shape.ordered.directing if shape.ordered else ()
+        self._directed: list[Words] = [np.zeros(0, np.uint64) for _ in directing]
 
     def counts(self) -> list[int]:
         return self._counts
@@ -104,8 +122,9 @@ class Sent:
         return found
 
     def directed(self, number: int, first: int) -> Sequence[int]:
-        """Nothing: shards store every state, so no walk is looked at."""
-        return []
+        """As in `Values`."""
+        found: list[int] = self._directed[number][first:].tolist()
+        return found
 
     def learn(self, update: Update) -> None:
         """Takes in what is new."""
@@ -114,6 +133,10 @@ class Sent:
             np.concatenate([known, new])
             for known, new in zip(self._open, update.opened, strict=True)
         ]
+        self._directed = [
+            np.concatenate([known, new])
+            for known, new in zip(self._directed, update.directed, strict=True)
+        ]
 
 
 def found_in(block: Block, section: int, packed: Packed) -> tuple[Words, Words]:
@@ -121,7 +144,7 @@ def found_in(block: Block, section: int, packed: Packed) -> tuple[Words, Words]:
     `found` gave.
     """
     widths = block.header["widths"]
-    rows = block.sections[section].reshape(-1, arrange(widths)[0] + 1)
+    rows = block.sections[section].reshape(-1, packed.arranged(widths)[0] + 1)
     return packed.in_layout(rows[:, :-1], widths), np.ascontiguousarray(rows[:, -1])
 
 
@@ -168,6 +191,14 @@ class EndlessError(Exception):
     def __init__(self, place: int) -> None:
         self.place = place
         super().__init__(place)
+
+
+class UnequalError(Exception):
+    """Permutations make a difference: why, and the urgent table in which that shows."""
+
+    def __init__(self, why: int, table: int) -> None:
+        self.why, self.table = why, table
+        super().__init__(why, table)
 
 
 class Replica(Loop):
@@ -239,3 +270,8 @@ class Replica(Loop):
         """Raises `EndlessError`: urgent rules do not come to rest after the state at this place."""
         self.registers[r.ENDLESS] = 0
         raise EndlessError(place)
+
+    def unequal(self, why: int, table: int) -> None:
+        """Raises `UnequalError`."""
+        self.registers[r.UNEQUAL] = 0
+        raise UnequalError(why, table)

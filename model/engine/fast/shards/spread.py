@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from attrs import Factory, define, evolve, field
 
+from groupcheck.model.engine import resident
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.checkpoint import numbers_of
 from groupcheck.model.engine.fast.explore import StoppedError, answer
@@ -33,9 +34,9 @@ from groupcheck.model.engine.fast.shards.store import Store
 from groupcheck.model.engine.fast.shards.updates import Telling
 from groupcheck.model.engine.fast.shards.working import EXAMINED, Report, Work, advance, predecessor
 from groupcheck.model.engine.fast.store import Words
-from groupcheck.model.engine.paths import path_of, path_through
-from groupcheck.model.engine.reference import violation
-from groupcheck.model.engine.resident import reached
+from groupcheck.model.engine.paths import path_of, path_through, shown_by, unwound
+from groupcheck.model.engine.reference import goal_met, reduction, violation
+from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict
 
 # states below which one process was quicker than two executors beside it (docs/spark.md)
@@ -85,15 +86,18 @@ class Spread:
     progress: Callable[[Progress], None] | None
     # When the search began, by `time.perf_counter`.
     began: float
-    # The level in hand, and the states of all levels before it.
+    # The level in hand, the states of all levels before it, and those of their orbits.
     level: int
     states: int
+    counted: int
     # For each shard its blocks of states.
     pieces: list[list[Piece]]
     # Blocks of successors that are the level in hand; None: it is in `pieces` already.
     incoming: list[str] | None = None
     # For each name that is wrong the level and the numbers of the state that shows it.
     witness: dict[str, tuple[int, list[int]]] = field(factory=dict)
+    # For each goal that is met the same.
+    met: dict[str, tuple[int, list[int]]] = field(factory=dict)
     costs: list[manifests.LevelCost] = field(factory=list)
     # The most bytes that the logs and indexes of all shards took.
     memory: int = 0
@@ -130,6 +134,7 @@ class Spread:
             self.pieces[x.shard] += [x.piece] if x.piece else []
         new = sum(p.states for p in fresh)
         self.states += new
+        self.counted += sum(x.counted for x in reports)
         self.memory = max(self.memory, sum(x.memory for x in reports))
         s.findings.depth = self.level
         self._look_at_whole_states(fresh)
@@ -161,6 +166,8 @@ class Spread:
     def _advance(self, works: Sequence[Work | None]) -> list[Report]:
         """Lets executors do the works; returns their reports."""
         answers = self._asked(advance, works, self.pulse)
+        for why, table in (x.unequal for x in answers if x.unequal):
+            self.search.unequal(why, table)
         self.read += sum(x.bytes[0] for x in answers)
         self.written += sum(x.bytes[1] for x in answers)
         return answers
@@ -272,15 +279,19 @@ class Spread:
 
     @contextlib.contextmanager
     def _witnessed(self) -> Iterator[None]:
-        """Keeps the states that show what is found wrong meanwhile, also where it is interrupted:
-        the log in hand is gone with the next items.
+        """Keeps the states that show what is found wrong meanwhile, or meet a goal, also where it
+        is interrupted: the log in hand is gone with the next items.
         """
+        s = self.search
         try:
             yield
         finally:
-            for name, (_, place, _) in self.search.findings.wrong.items():
+            for name, (_, place, _) in s.findings.wrong.items():
                 if name not in self.witness:
-                    self.witness[name] = (self.level, self.search.log.ids(place))
+                    self.witness[name] = (self.level, s.log.ids(place))
+            for name, place in s.findings.first.items():
+                if name not in self.met:
+                    self.met[name] = (self.level, s.log.ids(place))
 
     def _own_successors(self) -> list[str]:
         """The block of successors that the driver found itself."""
@@ -309,9 +320,12 @@ class Spread:
 
     # -- paths
 
-    def path_to(self, level: int, ids: Sequence[int]) -> Path:
+    def path_to(
+        self, level: int, ids: Sequence[int], shown: Callable[[State], State] = lambda state: state
+    ) -> Path:
         """A shortest path to the state with these numbers at a level, over the blocks of the levels
-        before. Raises `RuleError` if no state of a level leads to the next one of the path.
+        before. `shown`: under symmetry, the state of its orbit that the path is to end in. Raises
+        `RuleError` if no state of a level leads to the next one of the path.
         """
         s = self.search
         self.telling.tell()
@@ -331,7 +345,28 @@ class Spread:
         values = [
             tuple(pool.values[n] for pool, n in zip(s.pools, state)) for state in reversed(states)
         ]
-        return path_through(s.see, values)
+        if s.orbits is None:
+            return path_through(s.see, values)
+        return unwound(s.see, s.orbits, values, shown(values[-1]))
+
+    def _path_of(self, name: str, kind: str) -> Path:
+        """The path to what is wrong. `kind`: as in `Findings`."""
+        s = self.search
+
+        def shown(state: State) -> State:
+            return state if s.orbits is None else shown_by(s.orbits, state, name, kind)
+
+        return path_of(s.see, name, self.path_to(*self.witness[name], shown), kind)
+
+    def _path_to_goal(self, name: str) -> Path:
+        s = self.search
+        goal = next(g for g in s.spec.goals if g.name == name)
+
+        def meeting(state: State) -> State:
+            images = s.orbits.images(state) if s.orbits else (state,)
+            return next(image for image in images if s.see.met(goal, image))
+
+        return self.path_to(*self.met[name], meeting)
 
     def key_of(self, place: int) -> str:
         """The key of a path to a state of the log in hand, for a rule at fault; empty if there is
@@ -353,7 +388,7 @@ class Spread:
         self.lease.renew()
         reason = self.limits.reached(self.states, self.seconds, self.level)
         if not reason and self.family.is_above(self.limits.memory):
-            reason = reached(self.limits, self.level)
+            reason = resident.reached(self.limits, self.level)
         if reason:
             raise StoppedError(reason)
         if time.perf_counter() - self.reported > 0.5:
@@ -374,19 +409,18 @@ class Spread:
         numbers = evolve(numbers_of(s), states=self.states)
         manifest = manifests.Manifest(
             manifests.FORMAT, self.identity, self.run, self.shards, self.level, numbers,
-            s.rows.calls, s.findings.wrong, self.witness, self.pieces, self.incoming,
-            self.telling.names, self.finished, self.seconds, self.memory, self.costs,
+            s.rows.calls, s.findings.wrong, self.witness, self.met, self.pieces, self.incoming,
+            self.telling.names, self.finished, self.seconds, self.memory, self.counted,
+            self.costs,
         )  # fmt: skip
         manifests.keep(self.store, manifest, self.known)
         self.store.is_resumable = self.identity is not None
 
-    def verdict(self, reason: str) -> Verdict:
-        """The answer."""
+    def verdict(self, reason: str, goals: Sequence[str]) -> Verdict:
+        """The answer. `goals`: those whose paths are told."""
         s = self.search
         violations = [
-            violation(
-                s.see, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)
-            )
+            violation(s.see, name, at, self._path_of(name, kind))
             for name, at, _, kind in s.findings.in_order()
         ]
         sizes = [sum(p.states for p in pieces) for pieces in self.pieces]
@@ -397,6 +431,12 @@ class Spread:
                 f"{self.states:,} states: below some {WORTH:,} one process is quicker than two"
                 " cores over Spark (docs/spark.md)"
             )
-        per_state = self.memory / max(1, self.states)
-        told = answer(s, reason, violations, self.states, self.seconds, per_state, notes)
-        return evolve(told, distribution=spread)
+        per_state = self.memory / max(1, self.counted)
+        told = answer(s, reason, violations, self.counted, self.seconds, per_state, notes)
+        used = reduction(s.symmetry, self.states)
+        reached = tuple(
+            goal_met(s.see, name, self.met[name][0], self._path_to_goal(name))
+            for name in goals
+            if name in self.met
+        )
+        return evolve(told, distribution=spread, symmetry=used, reached=reached)

@@ -29,9 +29,12 @@ class Telling:
     # How many numbers of origins they hold, and for how many values of each column the guards.
     _origins: int = 0
     _guards: list[int] = field(factory=list)
+    # For how many values of each slot that directs walks they say whether it does.
+    _directed: list[int] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         self._guards = [0] * sum(len(chunk) for chunk in self.search.packed.shape.columns)
+        self._directed = [0] * len(self.search.symmetry.directing)
         if self.search.kept is None:
             self.search.kept = Kept()
 
@@ -45,6 +48,7 @@ class Telling:
         update = Update(
             s.packed.values.counts(),
             self._opened(),
+            self._directing(),
             list(s.packed.filled),
             list(s.packed.most),
             np.array(s.rows.origins[self._origins :], np.int64).view(np.uint64),
@@ -73,6 +77,15 @@ class Telling:
         self._guards = [first + len(bits) for first, bits in zip(self._guards, opened)]
         return opened
 
+    def _directing(self) -> list[Words]:
+        """Whether values direct walks that are new since the last update."""
+        values = self.search.packed.values
+        found = [
+            np.array(values.directed(n, first), np.uint64) for n, first in enumerate(self._directed)
+        ]
+        self._directed = [first + len(bits) for first, bits in zip(self._directed, found)]
+        return found
+
 
 def relearned(search: Search, store: Store, run: str, names: list[str]) -> Telling:
     """A search that knows again what it told in these updates: values by calling rules, views by
@@ -92,6 +105,7 @@ def relearned(search: Search, store: Store, run: str, names: list[str]) -> Telli
     search.packed.write(joined([update.looks for update in updates]), len(looks))
     telling = Telling(search, store, run)
     telling._opened()
+    telling._directing()
     for name in names:
         telling.note(name)
     return telling

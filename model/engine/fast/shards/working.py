@@ -23,6 +23,7 @@ from groupcheck.model.engine.fast.shards.owned import Owned, Piece, owned, state
 from groupcheck.model.engine.fast.shards.replica import (
     EndlessError,
     Replica,
+    UnequalError,
     Update,
     dealt,
     found,
@@ -98,6 +99,10 @@ class Report:
     bytes: tuple[int, int]
     # Bytes of log and index.
     memory: int
+    # How many states the orbits of the new ones have.
+    counted: int
+    # Why permutations make a difference, and in which table; None: they do not.
+    unequal: tuple[int, int] | None
 
 
 def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
@@ -157,6 +162,8 @@ class _Shift:
     read: int = 0
     written: int = 0
     memory: int = 0
+    counted: int = 0
+    unequal: tuple[int, int] | None = None
 
     def write(self, what: str, sections: Sequence[Words]) -> str:
         """Writes a block; returns its name, which no other attempt uses."""
@@ -183,6 +190,8 @@ class _Shift:
             pieces.append(self.piece)
         there.keep(self.replica, pieces, log.states)
         self.memory = log.bytes + 4 * log.size
+        permuted = self.replica.packed.permuted
+        self.counted = len(self.frontier) if permuted is None else permuted.orbits(self.frontier)
 
     def _take_in(self, there: Owned, states: Words, needs: Words) -> None:
         registers, states = self.replica.registers, np.ascontiguousarray(states)
@@ -255,14 +264,16 @@ class _Shift:
         self.quiet.append(replica.without_successors(settled))
 
     @contextlib.contextmanager
-    def noting_endless(self) -> Iterator[None]:
-        """A step that never comes to rest ends the task; the driver says which rules
-        are at fault.
+    def noting_faults(self) -> Iterator[None]:
+        """A step that never comes to rest ends the task, and so does one that shows the order of
+        indexes; the driver says which rules are at fault.
         """
         try:
             yield
         except EndlessError as error:
             self.rests.append(np.array([error.place], np.uint64))
+        except UnequalError as error:
+            self.unequal = error.why, error.table
 
     # -- handing over
 
@@ -289,7 +300,7 @@ class _Shift:
         if not len(states):
             return states
         mask = np.zeros(self.replica.packed.words, np.uint64)
-        for place in self.replica.packed.shape.ends:
+        for place in self.replica.packed.shape.ends_of_orbits:
             f = self.replica.packed.fields[place]
             mask[f.word] |= np.uint64(f.mask << f.shift)
         _, firsts = np.unique(states & mask, axis=0, return_index=True)
@@ -307,8 +318,8 @@ def advance(work: Work) -> Report:
     shift = _Shift(work, store, replica, np.zeros((0, p.words), np.uint64))
     if work.left is not None:
         block = store.read(work.left)
-        items = Items.of(block.sections, block.header["widths"])
-        with shift.noting_endless():
+        items = Items.of(block.sections, block.header["widths"], replica.packed)
+        with shift.noting_faults():
             shift.retry(items.moved_to(replica.packed))
     else:
         if work.incoming is None:
@@ -317,7 +328,7 @@ def advance(work: Work) -> Report:
             with owned(replica, store, work.run, work.shard, work.pieces) as there:
                 shift.rebuilt = there.rebuilt
                 shift.arrive(there)
-        with shift.noting_endless():
+        with shift.noting_faults():
             shift.expand()
     dealt_to = shift.deal()
     examinations = shift.hand_over(shift.examinations, [], [])
@@ -336,6 +347,8 @@ def advance(work: Work) -> Report:
         shift.rebuilt,
         (shift.read, shift.written),
         shift.memory,
+        shift.counted,
+        shift.unequal,
     )
 
 
