@@ -12,8 +12,10 @@ import pytest
 
 from groupcheck.oracles.replay.report import replay
 
-FILE = Path(__file__).parents[1] / "data/replay_said.toml"
-CASES: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text("utf-8"))
+FILES = sorted((Path(__file__).parents[1] / "data").glob("replay_said*.toml"))
+CASES: dict[str, dict[str, Any]] = {
+    name: case for file in FILES for name, case in tomllib.loads(file.read_text("utf-8")).items()
+}
 
 
 @pytest.mark.parametrize("name", CASES)

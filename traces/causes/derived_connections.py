@@ -56,7 +56,7 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
         asked: list[Statement] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":
-                if not _of_client(said):
+                if not _of_client(said) and _none_there(said):
                     asked.append(said)
                 continue
             waited = ms_between(asked[0], said or asked[-1]) if asked else None
@@ -65,6 +65,14 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
             elif asked:
                 yield fact(asked[-1], "recovered", of="coordinator_unavailable", after=waited)
             asked = []
+
+
+def _none_there(said: Statement) -> bool:
+    """Was the answer that there is no coordinator? A right that is missing, or a connection that
+    fails, ends a look-up, too.
+    """
+    error = said.fields.get("error")
+    return error is None or error == "COORDINATOR_NOT_AVAILABLE"
 
 
 def away_coordinators(group: GroupEvidence) -> Iterator[Statement]:

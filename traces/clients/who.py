@@ -112,7 +112,8 @@ _FIELDS = {
         rf"\b(?:groupId|group_id|group\.id|(?<![A-Za-z] )group(?!: Group auth)){_VALUE}"
         rf"|(?<=[A-Za-z] )\bgroup(?=[\"']?\s?=){_VALUE}"
         # "consumer group: orders", and not "closing consumer group: kafka: error while ..."
-        r"|(?<=[A-Za-z] )\bgroup: ?[\"']?(?!EOF\b)([^\s\"',;})\]]{1,300})(?=[\"',;})\]]|\s*\Z)"
+        r"|(?<=[A-Za-z] )(?<!members in )\bgroup: ?[\"']?(?!EOF\b)"
+        r"([^\s\"',;})\]]{1,300})(?=[\"',;})\]]|\s*\Z)"
         r"|\b[Gg]roup(?: id| name| named)? "
         r"(?:\"([^\"]{1,300})\"|'([^'\s]{1,300})'|`([^`\s]{1,300})`)"
         r"|\bGroup member \(([^,]{1,300}),coor="  # brod
