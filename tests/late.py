@@ -23,17 +23,17 @@ import pytest
 LATE = Path(__file__).with_suffix(".txt")
 # The ids of all tests that were collected, before some are left out.
 COLLECTED = pytest.StashKey[frozenset[str]]()
-SECONDS = 1.5
+SECONDS = 1.2
 LITTLE = 0.05
 # What nothing else in the day shows may take longer.
 LONGER = {
     "tests/test_docs_outputs.py::test_the_page_quotes_what_its_commands_print": 25.0,
     "tests/model/variants/test_variant_contract.py"
-    "::test_the_cover_scopes_fire_every_outcome_and_meet_every_goal": 15.0,
+    "::test_the_cover_scopes_fire_every_outcome_and_meet_every_goal": 12.0,
     "tests/model/variants/test_combinations.py"
-    "::test_two_features_keep_the_promises_of_both_and_have_words_for_each_step": 15.0,
+    "::test_two_features_keep_the_promises_of_both_and_have_words_for_each_step": 12.0,
     "tests/mutations/test_mutations.py"
-    "::test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other": 12.0,
+    "::test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other": 10.0,
 }
 
 
