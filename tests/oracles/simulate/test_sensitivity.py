@@ -18,11 +18,18 @@ FIVE = Setup(members=5, partitions=5)
 PAIR = (FIVE, attrs.evolve(FIVE, variant="async_server"))
 
 
-def test_every_assumption_is_asked_or_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_assumption_is_asked_or_named_beside_the_ratio_of_the_comparison(
+    capsys: pytest.CaptureFixture[str], misfits: object
+) -> None:
     command = "simulate --members 5 --compare classic,async_server --replications 2 --sensitivity"
     # A group that never rests ends soon here.
     assert cli.run([*command.split(), "--seconds", "60", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["sensitivity"]
+    answer = json.loads(capsys.readouterr().out)
+    assert callable(misfits) and misfits(answer) == []
+    (ratio,) = (r["ratio"] for r in answer["ratios"] if r["measure"] == "longest_pause_ms")
+    told = answer["sensitivity"]
+    assert told["ratio"] == ratio
+    assert told["replications"] == answer["replications"] == 2
     asked = {one["assumption"]: one for one in told["assumptions"]}
     names = {f.name for f in attrs.fields(Assumptions)}
     assert asked.keys() | told["not_asked"].keys() == names
