@@ -104,14 +104,22 @@ def _requests(name: str, scope: Scope, clients: bool) -> Dialect:
 
 
 def _consumer(
-    name: str, kafka: str, static: int = 0, *, debug: bool = True, library: Library = "java"
+    name: str,
+    kafka: str,
+    static: int = 0,
+    *,
+    debug: bool = True,
+    library: Library = "java",
+    fails: bool = False,
 ) -> Dialect:
-    """Logs of groups that use KIP-848: request logs with their members, or coordinators' logs."""
+    """Logs of groups that use KIP-848: request logs with their members, or coordinators' logs.
+    `fails`: now and then nothing is appended.
+    """
     version = tuple(map(int, kafka.split(".")))
     new = version >= (4, 3)
     words = Words(debug=debug, hashes=version >= (4, 1), epochs=new, ids=version >= (4, 1))
     requests = name.startswith("requests")
-    scope = scope_of(kafka, static=static, library=library)
+    scope = scope_of(kafka, static=static, library=library, fails=fails)
     run = partial(consumer_run, scope=scope, words=words, library=library)
     return Dialect(
         name,
@@ -129,6 +137,7 @@ _CONSUMER = (
     _consumer("consumer-4.2-debug", "4.2.0", 2),
     _consumer("consumer-4.0-debug", "4.0.0"),
     _consumer("requests-consumer", "4.3.1"),
+    _consumer("requests-consumer-appends", "4.3.1", fails=True),
     _consumer("requests-consumer-static", "4.4.0", 2),
     _consumer("requests-consumer-librdkafka", "4.2.0", library="librdkafka"),
 )

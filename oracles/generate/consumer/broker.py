@@ -12,12 +12,12 @@ from attrs import define, frozen
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.memory import State
 from groupcheck.model.protocol.masks import numbers
-from groupcheck.oracles.generate.consumer.course import POLL_MS
 from groupcheck.oracles.generate.consumer.happenings import (
     Bumped,
     Committed,
     Happening,
     Joined,
+    Lost,
     Moved,
     Planned,
     Reconciled,
@@ -26,12 +26,19 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Replaced,
     Went,
 )
+from groupcheck.oracles.generate.consumer.records import POLL_MS
 from groupcheck.oracles.generate.template import offset
 
 TOPIC_ID = "tT3cYFRQSSuZ5cpYfQ3zqg"
 SHARD = "[GroupCoordinator id=1 topic=__consumer_offsets partition=7] "
 LOGGER = " (org.apache.kafka.coordinator.group.GroupMetadataManager)"
 OFFSETS_LOGGER = " (org.apache.kafka.coordinator.group.OffsetMetadataManager)"
+PARTITION = "__consumer_offsets-7"
+NO_REPLICAS = (
+    "The size of the current ISR Set(1) is insufficient to satisfy the min.isr requirement of 2 for"
+    f" partition {PARTITION}"
+)
+"""Of a NotEnoughReplicasException (Partition.appendRecordsToLeader)."""
 GROUP = "[GroupId <:g:>] "
 STATES = {
     State.STABLE: "STABLE",
@@ -131,6 +138,24 @@ class BrokerWords:
                 yield "INFO", f"Loaded consumer group <:g:> with {len(h.members)} members."
                 for id in h.members:
                     yield "DEBUG", f"Loaded member {member(id)} in consumer group <:g:>."
+
+    def lost(self, lost: Lost, since: list[Happening]) -> None:
+        """Prints what only seemed to happen, and that its records are lost (CoordinatorRuntime and
+        CoordinatorTimerImpl of Kafka 4.3).
+        """
+        there = self.partitions
+        for happening in since:
+            self.hears(happening)
+        self.partitions = there
+        told = f"Failed to write records to {PARTITION} due to an unexpected error: {NO_REPLICAS}."
+        logger = "org.apache.kafka.coordinator.common.runtime"
+        thrown = f"org.apache.kafka.common.errors.NotEnoughReplicasException: {NO_REPLICAS}"
+        self.write(f"ERROR [GroupCoordinator id=1] {told} ({logger}.CoordinatorRuntime)\n{thrown}")
+        if lost.timer is not None:
+            key = f"{lost.timer}-<:g:>-{member(lost.member)}"
+            told = f"The write event Timeout(key={key}) for the timer {key} failed due to"
+            told = f"{told} {NO_REPLICAS}. Rescheduling it. "
+            self.write(f"INFO {SHARD}{told} ({logger}.CoordinatorTimerImpl)")
 
     def _committed(self, h: Committed) -> Iterator[str]:
         """OffsetMetadataManager.commitOffset, and replay of its records."""

@@ -148,6 +148,15 @@ class Fetched:
     code: int
 
 
+@frozen
+class Lost:
+    """Records could not be appended: what was done before them did not happen."""
+
+    # The timer that wrote them; None: a request.
+    timer: str | None = None
+    member: int = -1
+
+
 Happening = (
     Joined
     | Replaced
@@ -161,4 +170,5 @@ Happening = (
     | Answered
     | Committed
     | Fetched
+    | Lost
 )

@@ -14,8 +14,8 @@ from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.messages import Kind
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.broker import TOPIC_ID, member
-from groupcheck.oracles.generate.consumer.course import HEARTBEAT_MS, POLL_MS
 from groupcheck.oracles.generate.consumer.happenings import Answered, Committed, Fetched
+from groupcheck.oracles.generate.consumer.records import HEARTBEAT_MS, POLL_MS
 from groupcheck.oracles.generate.request_wire import Line
 from groupcheck.oracles.generate.template import offset_json
 

@@ -14,6 +14,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Committed,
     Happening,
     Joined,
+    Lost,
     Planned,
     Reconciled,
     Refreshed,
@@ -39,6 +40,8 @@ class Truth:
     ended: list[Had] = Factory(list)
     has: dict[tuple[int, int], Had] = Factory(dict)
     commits: list[CommitMade] = Factory(list)
+    # Appends that failed, and when.
+    lost: list[tuple[int, Lost]] = Factory(list)
     _members: set[int] = Factory(set)
     # Why the next epoch begins.
     _why: tuple[str, tuple[int, ...]] = ("not_told", ())
