@@ -24,6 +24,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Refreshed,
     Refused,
     Replaced,
+    Resolved,
     Went,
 )
 from groupcheck.oracles.generate.consumer.records import POLL_MS
@@ -33,6 +34,10 @@ TOPIC_ID = "tT3cYFRQSSuZ5cpYfQ3zqg"
 SHARD = "[GroupCoordinator id=1 topic=__consumer_offsets partition=7] "
 LOGGER = " (org.apache.kafka.coordinator.group.GroupMetadataManager)"
 OFFSETS_LOGGER = " (org.apache.kafka.coordinator.group.OffsetMetadataManager)"
+REGEX, IMAGE = "t.*", 25
+"""The regular expression that members subscribe by, and the metadata's version in which it is
+resolved.
+"""
 PARTITION = "__consumer_offsets-7"
 NO_REPLICAS = (
     "The size of the current ISR Set(1) is insufficient to satisfy the min.isr requirement of 2 for"
@@ -97,6 +102,8 @@ class BrokerWords:
         match h:
             case Joined():
                 yield from self._joined(h)
+            case Resolved():
+                yield from self._resolved(h)
             case Replaced():
                 yield (
                     "INFO",
@@ -176,10 +183,23 @@ class BrokerWords:
 
     def _joined(self, h: Joined) -> Iterator[tuple[str, str]]:
         yield "INFO", f"{_who(h)} joins the consumer group using the consumer protocol."
-        yield "DEBUG", f"{GROUP}Member {member(h.member)} updated its subscribed topics to: [t]."
+        what = f"regex to: {REGEX}" if h.regex else "topics to: [t]"
+        yield "DEBUG", f"{GROUP}Member {member(h.member)} updated its subscribed {what}."
         if h.refreshed:
             self.partitions += 1
-        if h.first or h.refreshed:
+        if (h.first and not h.regex) or h.refreshed:
+            yield self._metadata()
+
+    def _resolved(self, h: Resolved) -> Iterator[tuple[str, str]]:
+        """TopicRegexResolver, and handleRegularExpressionsResult."""
+        yield "DEBUG", f"{GROUP}Refreshing regular expressions: [{REGEX}]"
+        scanned = f"Scanned 2 topics to refresh regular expressions [{REGEX}] in 0ms."
+        yield "INFO", f"{GROUP}{scanned}"
+        found = f"topics=[t], version={IMAGE}, timestamp=<:e{self.now()}:>"
+        told = f"based on the context of member {member(h.member)}"
+        results = f"{{{REGEX}=RegularExpressionMetadata({found})}}"
+        yield "DEBUG", f"{GROUP}Received updated regular expressions {told}: {results}."
+        if h.new:
             yield self._metadata()
 
     def _went(self, h: Went) -> Iterator[tuple[str, str]]:

@@ -300,6 +300,10 @@ class Course:
         if me is not None and _beats(rule):
             usual = FAILS if self.failing > self.now else java_rules.java_heartbeat.name
             return self.lossy.get(me, usual) == rule
+        if rule == java_rules.application_subscribes.name and me is not None:
+            scope = self.positions.scope
+            by_pattern = bool(self._client(option[1], me).pattern)
+            return not scope.patterns or by_pattern == (me % 3 != 1)
         return rule not in _FAULTS or self._ends(option, state)
 
     def _ends(self, option: Option, state: State) -> bool:

@@ -25,6 +25,17 @@ class Joined:
     refreshed: bool
     # Before it the group had no members.
     first: bool
+    # It subscribes by a regular expression.
+    regex: bool = False
+
+
+@frozen
+class Resolved:
+    """The group's regular expression is resolved for the first time."""
+
+    member: int
+    # Nobody has subscribed to its topics by name.
+    new: bool
 
 
 @frozen
@@ -171,4 +182,5 @@ Happening = (
     | Committed
     | Fetched
     | Lost
+    | Resolved
 )

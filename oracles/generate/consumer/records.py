@@ -8,8 +8,9 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define, evolve, field
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
@@ -33,6 +34,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Refreshed,
     Refused,
     Replaced,
+    Resolved,
     Went,
 )
 from groupcheck.oracles.generate.run import Names
@@ -78,8 +80,8 @@ class Records:
     # Milliseconds since the beginning.
     now: float = 0.0
     names: Names = Factory(Names)
-    group_epoch: int = 0
-    target_epoch: int = 0
+    group_epoch: int = field(init=False)
+    target_epoch: int = field(init=False)
     # When the last target was computed.
     planned: float = 0.0
     # Process -> the record of its seat.
@@ -99,6 +101,14 @@ class Records:
     _since: list[Happening] = Factory(list)
     # Inside a step: the partitions that the member had when its request came.
     _shares: dict[int, int] = Factory(dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.group_epoch = self.target_epoch = self.first_epoch
+
+    @property
+    def first_epoch(self) -> int:
+        """The epoch of a group that is new."""
+        return int(self.scope.release.begins_at_target)
 
     @property
     def now_ms(self) -> int:
@@ -127,6 +137,8 @@ class Records:
             self._reconciled(me, label, before, after)
         elif rule == heartbeats.leave_consumer_group.name and me is not None:
             self._leaves(me, label, core, before)
+        elif rule == heartbeats.resolve_pattern.name and me is not None:
+            self._resolved(me, before)
         elif rule == targets.target_written.name:
             self._planned(after)
         elif rule in (timers.session_timeout.name, timers.rebalance_timeout.name):
@@ -226,7 +238,8 @@ class Records:
             return
         if label == "added":
             self.of[me] = Record(self.ids[me], me, self.now)
-            self._happens(Joined(self.ids[me], instance, core.stale, not core.members))
+            first, regex = not core.members, bool(request.pattern)
+            self._happens(Joined(self.ids[me], instance, core.stale, first, regex))
         elif label == "replaced" and instance is not None:
             former = self.of[me]
             given = dict.fromkeys(former.given, 0)
@@ -236,6 +249,12 @@ class Records:
             self._happens(Refreshed(self.of[me].member))
         if core.stale or bumps(seat or Seat(), request, core, self.scope):
             self.bump()
+
+    def _resolved(self, me: int, before: State) -> None:
+        seats = [*map(partial(self._seat, before), self.of), *(g.seat for g in self.ghosts)]
+        new = not any(seat is not None and seat.subscribed for seat in seats)
+        self._happens(Resolved(self.of[me].member, new))
+        self.bump()
 
     def bump(self) -> None:
         self.group_epoch += 1

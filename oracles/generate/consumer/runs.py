@@ -57,12 +57,18 @@ def semantics_of(scope: ConsumerScope) -> Semantics:
 
 
 def scope_of(
-    kafka: str, *, static: int = 0, library: Library = "java", fails: bool = False
+    kafka: str,
+    *,
+    static: int = 0,
+    library: Library = "java",
+    fails: bool = False,
+    patterns: bool = False,
 ) -> ConsumerScope:
     """The bounds of runs with a version of Kafka: Java's members as they are, with listeners. All
     members subscribe to one topic, which may grow from four partitions to five. Members of
     librdkafka do not unsubscribe, and follow no answer to what they sent before they
-    left. `fails`: appends may fail.
+    left. `fails`: appends may fail; `patterns`: some
+    subscribe by a regular expression.
     """
     java = library == "java"
     faults = ["crash", "close", "poll_timeout", "lose_request", "lose_response"]
@@ -75,6 +81,7 @@ def scope_of(
         partitions=5,
         kafka=kafka,
         assignor="sticky",
+        patterns=patterns,
         java=True,
         auto_commit=java,
         callbacks="phased",
@@ -208,7 +215,7 @@ def consumer_run(
         sent = sorted(one.requests.lines, key=lambda line: line.given)
         number(sent)
         lines = [(math.ceil(line.given), line.text()) for line in sent]
-    names, epoch = one.records.names, one.records.group_epoch
+    names, epoch = one.records.names, one.records.group_epoch - one.records.first_epoch
     run = evolve(
         run_of(lines, tuple(one.truth.rounds), names, epoch),
         had=(*one.truth.all(),),

@@ -111,6 +111,8 @@ class Truth:
             self.has.setdefault((h.member, partition), Had(h.member, partition, now))
         if h.state == State.STABLE and h.epoch == self._target:
             self._settled.add(h.member)
+        if not self.rounds:
+            return
         current = self.rounds[-1]
         done = self._settled == self._members and self._target == current.to_generation
         if done and current.outcome == "open":
