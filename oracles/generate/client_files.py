@@ -108,6 +108,25 @@ def write_commits(folder: Path, begun: Begun, file: str) -> None:
         _add(folder / "truth" / "commits.jsonl", made)
 
 
+def write_lost(folder: Path, begun: Begun, file: str) -> None:
+    """Adds to lost.jsonl in `folder`/truth which records of a consumer group could not be appended
+    in one run. `file`: the log of their broker.
+    """
+    clock = Clock()
+    lost = [
+        {
+            "file": file,
+            "group": begun.group,
+            "member": begun.filling.names[member],
+            "at": _stamp(clock, begun, at),
+            "of": of,
+        }
+        for at, member, of in begun.run.lost
+    ]
+    if lost:
+        _add(folder / "truth" / "lost.jsonl", lost)
+
+
 def _stamp(clock: Clock, begun: Begun, ms: int | None) -> str | None:
     return None if ms is None else clock.stamp(begun.at + ms).strip("[]")
 

@@ -104,14 +104,23 @@ def _requests(name: str, scope: Scope, clients: bool) -> Dialect:
 
 
 def _consumer(
-    name: str, kafka: str, static: int = 0, *, debug: bool = True, library: Library = "java"
+    name: str,
+    kafka: str,
+    static: int = 0,
+    *,
+    debug: bool = True,
+    library: Library = "java",
+    fails: bool = False,
+    patterns: bool = False,
 ) -> Dialect:
-    """Logs of groups that use KIP-848: request logs with their members, or coordinators' logs."""
+    """Logs of groups that use KIP-848: request logs with their members, or coordinators' logs.
+    `fails`: now and then nothing is appended; `patterns`: some members subscribe by one.
+    """
     version = tuple(map(int, kafka.split(".")))
     new = version >= (4, 3)
     words = Words(debug=debug, hashes=version >= (4, 1), epochs=new, ids=version >= (4, 1))
     requests = name.startswith("requests")
-    scope = scope_of(kafka, static=static, library=library)
+    scope = scope_of(kafka, static=static, library=library, fails=fails, patterns=patterns)
     run = partial(consumer_run, scope=scope, words=words, library=library)
     return Dialect(
         name,
@@ -119,7 +128,6 @@ def _consumer(
         partial(run, requests=requests),
         partial(run, requests=True, clients=True) if requests else None,
         consumer=True,
-        first_epoch=int(new),
     )
 
 
@@ -128,7 +136,10 @@ _CONSUMER = (
     _consumer("consumer-4.3-debug", "4.3.1"),
     _consumer("consumer-4.2-debug", "4.2.0", 2),
     _consumer("consumer-4.0-debug", "4.0.0"),
+    _consumer("consumer-4.3-regex-debug", "4.3.1", patterns=True),
     _consumer("requests-consumer", "4.3.1"),
+    _consumer("requests-consumer-regex", "4.3.1", patterns=True),
+    _consumer("requests-consumer-appends", "4.3.1", fails=True),
     _consumer("requests-consumer-static", "4.4.0", 2),
     _consumer("requests-consumer-librdkafka", "4.2.0", library="librdkafka"),
 )

@@ -18,7 +18,12 @@ from attrs import evolve, frozen
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.resident import cores
 from groupcheck.model.engine.verdict import HOLDS
-from groupcheck.oracles.generate.client_files import write_clients, write_commits, write_had
+from groupcheck.oracles.generate.client_files import (
+    write_clients,
+    write_commits,
+    write_had,
+    write_lost,
+)
 from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.generate_types import GenerateDocument, Log
@@ -96,7 +101,7 @@ def generate(
 ) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
     groups.jsonl, for members owned.jsonl and troubles.jsonl, and for consumer groups
-    partitions.jsonl and commits.jsonl; one JSON object a line.
+    partitions.jsonl, commits.jsonl and lost.jsonl; one JSON object a line.
 
     The same order gives the same bytes, however many processes (`workers`) write them. All files
     come to their places at the end, when they are whole. `progress` hears how many logs are
@@ -222,6 +227,7 @@ def _broker(
         rebalances.writelines(json.dumps(about | one) + "\n" for one in begun.rebalances)
         write_had(folder, begun, about["file"])
         write_commits(folder, begun, about["file"])
+        write_lost(folder, begun, about["file"])
         if order.clients:
             write_clients(folder, begun, order.packed)
 

@@ -245,6 +245,9 @@ class Run:
     # what was committed, and what is at the end for each partition (of consumer groups alone)
     commits: tuple[CommitMade, ...] = ()
     offsets: tuple[int, ...] = ()
+    # appends that failed: (ms since the beginning, number of the member's id, who wrote: heartbeat,
+    # session-timeout or rebalance-timeout)
+    lost: tuple[tuple[int, int, str], ...] = ()
 
     def texts(self) -> list[tuple[int, str]]:
         """The run as the life of a group `g`, under its own member ids."""

@@ -28,6 +28,7 @@ NEAR_MS = 2
 SEEDS = range(1, 16)
 BY_DAY = ("consumer-4.4", "consumer-4.2-debug", "requests-consumer")
 """With the first seed."""
+GROUP = "group-00000"
 NATIVE = "requests-consumer-librdkafka"
 
 

@@ -210,7 +210,6 @@ MIGRATION = rows(
             (_G + "Committing ", "commit"),
             (_G + "Expired offset ", "offsets expired"),
             (_G + "Creating a simple consumer group ", "simple group"),
-            ("Replaying offset commit with key ", "commit"),
         )),
         *((Noted, "3.6", "now", opening + "{_rest}", {"what": what}) for opening, what in (
             ("Cannot downgrade ", "migration refused"),

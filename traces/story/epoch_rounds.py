@@ -52,6 +52,13 @@ FIRST_EPOCH = 2
 """The first epoch of a new group is 2 (1 in some versions)."""
 
 
+def is_lost(last: Round, began: Round) -> bool:
+    """Were the records of the last rebalance never appended? Epochs rise, so one that begins again
+    had not begun.
+    """
+    return last.to_generation is not None and last.to_generation == began.to_generation
+
+
 def why_fenced(event: OtherProtocol) -> tuple[RebalanceCause, str]:
     """Why the next epoch begins after a member was fenced, and how the member went, by the reason
     that the line names; `gone` and `fenced` if it is none that is known.
@@ -81,8 +88,10 @@ class EpochStory:
     handovers: Handovers = Factory(Handovers)
     # Lines tell which member has reached which epoch.
     _detailed: bool = False
-    # The last rebalance that an epoch began.
+    # The last rebalance that an epoch began, and who was a member before it and since.
     _latest: Round | None = None
+    _were: tuple[str, ...] = ()
+    _are: tuple[str, ...] = ()
 
     def observe(self, event: OtherProtocol, current: Round | None) -> Round | None:
         """Takes one event; `current`: the last rebalance. Returns a new one if it begins here."""
@@ -170,6 +179,15 @@ class EpochStory:
         if current is not None and current.outcome == "open":
             current.outcome = "interrupted" if self._detailed else "unseen"
         cause, causers, reason = self.why
+        if current is not None and current.to_generation == event.epoch:  # it was lost
+            self.members = dict.fromkeys(self._were)
+            for member in causers:
+                self.members.pop(member, None)
+                if cause in (RebalanceCause.JOIN, RebalanceCause.STATIC_REPLACED):
+                    self.members[member] = None
+        else:
+            self._were = self._are
+        self._are = tuple(self.members)
         self.why, self.reached = _NOT_TOLD, set()
         began = Round(
             moment(event), event.epoch - 1, event.epoch, cause=cause, causers=causers, reason=reason

@@ -15,7 +15,7 @@ from typing import Any
 from attrs import Factory, define, field
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.story.epoch_rounds import EpochStory, how_it_went
+from groupcheck.traces.story.epoch_rounds import EpochStory, how_it_went, is_lost
 from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
@@ -445,6 +445,10 @@ class Timeline:
             self.epochs.append((event.epoch, moment(event), event.what))
         began = self._story.observe(event, self.rounds[-1] if self.rounds else None)
         if began is not None:
+            if self.rounds and is_lost(self.rounds[-1], began):
+                lost = self.rounds.pop()
+                self.counts["rebalances"] -= 1
+                self.causes[lost.cause.value] -= 1
             self._begin_rebalance(began, event)
             for id in began.causers:
                 self.member(id, event).caused += 1
@@ -454,8 +458,9 @@ class Timeline:
         if event.joins_classic and member.joined is not None:
             member.gone, member.ended = "", None
         elif event.what in ("joined", "rejoined"):
+            again = event.what == "joined" and member.joined is not None and not member.gone
             member.joined, member.gone, member.ended = moment(event), "", None
-            self.counts["joined"] += 1
+            self.counts["joined"] += not again  # else the records of the first were lost
             if event.what == "rejoined" and event.detail and event.detail != id:
                 self._gone(event.detail, event, "replaced")
         elif event.what == "assignment":

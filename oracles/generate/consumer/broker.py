@@ -12,26 +12,38 @@ from attrs import define, frozen
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.memory import State
 from groupcheck.model.protocol.masks import numbers
-from groupcheck.oracles.generate.consumer.course import POLL_MS
 from groupcheck.oracles.generate.consumer.happenings import (
     Bumped,
     Committed,
     Happening,
     Joined,
+    Lost,
     Moved,
     Planned,
     Reconciled,
     Refreshed,
     Refused,
     Replaced,
+    Resolved,
     Went,
 )
+from groupcheck.oracles.generate.consumer.records import POLL_MS
 from groupcheck.oracles.generate.template import offset
 
 TOPIC_ID = "tT3cYFRQSSuZ5cpYfQ3zqg"
 SHARD = "[GroupCoordinator id=1 topic=__consumer_offsets partition=7] "
 LOGGER = " (org.apache.kafka.coordinator.group.GroupMetadataManager)"
 OFFSETS_LOGGER = " (org.apache.kafka.coordinator.group.OffsetMetadataManager)"
+REGEX, IMAGE = "t.*", 25
+"""The regular expression that members subscribe by, and the metadata's version in which it is
+resolved.
+"""
+PARTITION = "__consumer_offsets-7"
+NO_REPLICAS = (
+    "The size of the current ISR Set(1) is insufficient to satisfy the min.isr requirement of 2 for"
+    f" partition {PARTITION}"
+)
+"""Of a NotEnoughReplicasException (Partition.appendRecordsToLeader)."""
 GROUP = "[GroupId <:g:>] "
 STATES = {
     State.STABLE: "STABLE",
@@ -90,6 +102,8 @@ class BrokerWords:
         match h:
             case Joined():
                 yield from self._joined(h)
+            case Resolved():
+                yield from self._resolved(h)
             case Replaced():
                 yield (
                     "INFO",
@@ -132,6 +146,24 @@ class BrokerWords:
                 for id in h.members:
                     yield "DEBUG", f"Loaded member {member(id)} in consumer group <:g:>."
 
+    def lost(self, lost: Lost, since: list[Happening]) -> None:
+        """Prints what only seemed to happen, and that its records are lost (CoordinatorRuntime and
+        CoordinatorTimerImpl of Kafka 4.3).
+        """
+        there = self.partitions
+        for happening in since:
+            self.hears(happening)
+        self.partitions = there
+        told = f"Failed to write records to {PARTITION} due to an unexpected error: {NO_REPLICAS}."
+        logger = "org.apache.kafka.coordinator.common.runtime"
+        thrown = f"org.apache.kafka.common.errors.NotEnoughReplicasException: {NO_REPLICAS}"
+        self.write(f"ERROR [GroupCoordinator id=1] {told} ({logger}.CoordinatorRuntime)\n{thrown}")
+        if lost.timer is not None:
+            key = f"{lost.timer}-<:g:>-{member(lost.member)}"
+            told = f"The write event Timeout(key={key}) for the timer {key} failed due to"
+            told = f"{told} {NO_REPLICAS}. Rescheduling it. "
+            self.write(f"INFO {SHARD}{told} ({logger}.CoordinatorTimerImpl)")
+
     def _committed(self, h: Committed) -> Iterator[str]:
         """OffsetMetadataManager.commitOffset, and replay of its records."""
         topic = f"{TOPIC_ID}-t" if self.words.ids else "t"
@@ -151,10 +183,23 @@ class BrokerWords:
 
     def _joined(self, h: Joined) -> Iterator[tuple[str, str]]:
         yield "INFO", f"{_who(h)} joins the consumer group using the consumer protocol."
-        yield "DEBUG", f"{GROUP}Member {member(h.member)} updated its subscribed topics to: [t]."
+        what = f"regex to: {REGEX}" if h.regex else "topics to: [t]"
+        yield "DEBUG", f"{GROUP}Member {member(h.member)} updated its subscribed {what}."
         if h.refreshed:
             self.partitions += 1
-        if h.first or h.refreshed:
+        if (h.first and not h.regex) or h.refreshed:
+            yield self._metadata()
+
+    def _resolved(self, h: Resolved) -> Iterator[tuple[str, str]]:
+        """TopicRegexResolver, and handleRegularExpressionsResult."""
+        yield "DEBUG", f"{GROUP}Refreshing regular expressions: [{REGEX}]"
+        scanned = f"Scanned 2 topics to refresh regular expressions [{REGEX}] in 0ms."
+        yield "INFO", f"{GROUP}{scanned}"
+        found = f"topics=[t], version={IMAGE}, timestamp=<:e{self.now()}:>"
+        told = f"based on the context of member {member(h.member)}"
+        results = f"{{{REGEX}=RegularExpressionMetadata({found})}}"
+        yield "DEBUG", f"{GROUP}Received updated regular expressions {told}: {results}."
+        if h.new:
             yield self._metadata()
 
     def _went(self, h: Went) -> Iterator[tuple[str, str]]:

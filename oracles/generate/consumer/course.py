@@ -20,24 +20,25 @@ from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.consumer import client_faults, java_rules, timers
 from groupcheck.model.protocol.consumer.client import Member
-from groupcheck.model.protocol.consumer.java_member import JavaMember
+from groupcheck.model.protocol.consumer.java_member import Calls, JavaMember
 from groupcheck.model.protocol.consumer.memory import REST
 from groupcheck.model.protocol.consumer.messages import Link, idle
-from groupcheck.oracles.generate.consumer.positions import Positions
-from groupcheck.oracles.generate.consumer.records import Records
+from groupcheck.oracles.generate.consumer.positions import RETRY_MS, Positions
+from groupcheck.oracles.generate.consumer.records import HEARTBEAT_MS, POLL_MS, SESSION_MS, Records
 
-HEARTBEAT_MS, SESSION_MS, POLL_MS = 1000, 6000, 9000
-"""group.consumer.heartbeat.interval.ms, group.consumer.session.timeout.ms, and the members'
-max.poll.interval.ms, which is their rebalance timeout.
-"""
 INTERVAL_MS = 1000
 """group.consumer.assignment.interval.ms, where there is one (Kafka 4.3)."""
 MEAN_TROUBLE_MS = 7000
+FAILS_AT_START = 0.3
+"""How often it begins just before a member joins."""
+MOST_WINDOWS = 2
+"""The model's budget of appends that fail is enough for so many times of `failing`."""
 NEVER = math.inf
 _AT_ONCE = (Member.JOINING, Member.ACKNOWLEDGING)
 LOSSES = (client_faults.lose_answer.name, client_faults.lose_heartbeat.name)
 """A heartbeat or its answer is lost: the connection breaks."""
-FREEZE, BUSY, SLOW = "freeze", "busy", "slow"
+FREEZE, BUSY, SLOW, FAILING = "freeze", "busy", "slow", "failing"
+FAILS = client_faults.fail_append.name
 TROUBLES = {
     FREEZE: 3,
     BUSY: 2,
@@ -49,12 +50,19 @@ TROUBLES = {
     client_faults.lose_heartbeat.name: 1,
     timers.move_coordinator.name: 1,
     timers.add_partition.name: 1,
+    FAILING: 4,
 }
 """How often each is chosen. `freeze`: a process stands still; `busy`: its application; `slow`: its
-next callback takes long.
+next callback takes long; `failing`: for a while no records are appended (where that may happen).
 """
 _OF_GROUP = (timers.move_coordinator.name, timers.add_partition.name)
-_FAULTS = (*TROUBLES, client_faults.fail_append.name, client_faults.delay_heartbeat.name)
+_FAULTS = (*TROUBLES, FAILS, client_faults.delay_heartbeat.name)
+_WHOLE = (
+    java_rules.application_closes.name,
+    java_rules.java_poll_timeout.name,
+    timers.ghost_expires.name,
+)
+"""What only happens while records are appended, as the model has it."""
 Option = tuple[Firing, State]
 
 
@@ -79,6 +87,12 @@ class Course:
     slow: dict[int, float] = Factory(dict)
     # Process -> what its next heartbeat suffers.
     lossy: dict[int, str] = Factory(dict)
+    # Until when no records are appended.
+    failing: float = 0.0
+    # Process -> how many of its last heartbeats found a coordinator that could not append.
+    failed: dict[int, int] = Factory(dict)
+    # How often that began.
+    windows: int = 0
     # Process -> when it sent its last heartbeat, and since when its application has not polled.
     sent: dict[int, float] = Factory(dict)
     away: dict[int, float] = Factory(dict)
@@ -132,6 +146,8 @@ class Course:
         """
         if not self.ended:
             first = min(first, self._next_trouble)
+        if self.failing > self.now:
+            return False
         planned = self.positions.planned(state, self.frozen, self.busy)
         at, act = min(planned, key=lambda one: one[0], default=(NEVER, None))
         if act is None or at >= first:
@@ -156,6 +172,7 @@ class Course:
         if _beats(rule) and me is not None:
             self.sent[me] = self.now
             self.positions.hurried.discard(me)
+            self.failed[me] = self.failed.get(me, 0) + 1 if rule == FAILS else 0
             self.lossy.pop(me, None)
         while True:
             self.records.fired(firing, state, after)
@@ -175,6 +192,17 @@ class Course:
         """A process that has none starts a consumer."""
         if me not in self.records.ids:
             self.records.start(me)
+        if not self.ended and self._may_fail() and self.choose.random() < FAILS_AT_START:
+            self._fails(5000)
+
+    def _may_fail(self) -> bool:
+        allowed = self.positions.scope.budget.allows("append_failure")
+        return allowed and self.windows < MOST_WINDOWS
+
+    def _fails(self, most: float) -> None:
+        """Nothing is appended from now on, for so many ms at most."""
+        self.windows += 1
+        self.failing = self.now + self.choose.uniform(1500, most)
 
     def _after(self, firing: Firing, before: State, after: State) -> None:
         """What the firing means for the process."""
@@ -191,7 +219,15 @@ class Course:
 
     def _ended(self, me: int) -> None:
         """The process has come to its end."""
-        for known in (self.records.ids, self.frozen, self.busy, self.slow, self.lossy, self.away):
+        for known in (
+            self.records.ids,
+            self.frozen,
+            self.busy,
+            self.slow,
+            self.lossy,
+            self.away,
+            self.failed,
+        ):
             known.pop(me, None)
         self.positions.ended(me)
 
@@ -234,21 +270,40 @@ class Course:
             firing, after = option
             rule, _, label = firing.name.partition(":")
             key = rule, firing.me
-            if label == "failed" or not self._by_itself(rule, option, state):
+            fails = self.failing > self.now
+            if (label == "failed") > fails or (label == "removed" and fails):
+                continue
+            if not self._by_itself(rule, option, state):
                 continue
             alive.add(key)
             if key not in self._due:
                 self._due[key] = self.now + self._soon(rule)
             at = self._at(rule, firing, state, after)
-            yield (self._due[key] if at is None else at), option
+            at = self._due[key] if at is None else at
+            yield (max(at, self.failing) if self._whole(rule, firing, state) else at), option
         for gone in self._due.keys() - alive:
             del self._due[gone]
+
+    def _whole(self, rule: str, firing: Firing, state: State) -> bool:
+        """Does it only happen while records are appended? So do commits."""
+        if rule in _WHOLE or firing.me is None:
+            return rule in _WHOLE
+        client = self._client(state, firing.me)
+        if rule == java_rules.java_callback_returns.name and client.running is not None:
+            return client.running.calls in (Calls.LEAVING, Calls.CLOSING)
+        commits = client.state == Member.RECONCILING and client.taking is None
+        return rule == java_rules.application_polls.name and commits
 
     def _by_itself(self, rule: str, option: Option, state: State) -> bool:
         """Does it come without a trouble? The next heartbeat may be the one that gets lost."""
         me = option[0].me
         if me is not None and _beats(rule):
-            return self.lossy.get(me, java_rules.java_heartbeat.name) == rule
+            usual = FAILS if self.failing > self.now else java_rules.java_heartbeat.name
+            return self.lossy.get(me, usual) == rule
+        if rule == java_rules.application_subscribes.name and me is not None:
+            scope = self.positions.scope
+            by_pattern = bool(self._client(option[1], me).pattern)
+            return not scope.patterns or by_pattern == (me % 3 != 1)
         return rule not in _FAULTS or self._ends(option, state)
 
     def _ends(self, option: Option, state: State) -> bool:
@@ -305,6 +360,8 @@ class Course:
 
     def _beat_at(self, me: int, state: State) -> float:
         client = self._client(state, me)
+        if self.failed.get(me) and me in self.sent:
+            return self.sent[me] + min(RETRY_MS << self.failed[me], HEARTBEAT_MS)
         if client.state in _AT_ONCE or me in self.positions.hurried:
             return self._due.get((java_rules.java_heartbeat.name, me), self.now)
         last = self.sent.get(me, self.now - HEARTBEAT_MS)
@@ -315,13 +372,20 @@ class Course:
     # -- troubles
 
     def _trouble(self, options: list[Option], state: State) -> Option | None:
-        """A trouble begins; the step that it is, if it is one."""
+        """A trouble begins; the step that it is, if it is one. They come one after another."""
+        if self.failing > self.now:
+            return None
         possible: dict[str, list[Option]] = {}
         for option in options:
             possible.setdefault(option[0].name.partition(":")[0], []).append(option)
         kinds = [k for k in TROUBLES if k in (FREEZE, BUSY, SLOW) or k in possible]
+        if self._may_fail():
+            kinds.append(FAILING)
         kind = self.choose.choices(kinds, [TROUBLES[k] for k in kinds])[0]
         live = [me for me in range(self.members) if self._settled(state, me)]
+        if kind == FAILING:
+            self._fails(8000)
+            return None
         if kind in _OF_GROUP:
             return self.choose.choice(possible[kind])
         if not live:
@@ -359,7 +423,7 @@ _OF_APPLICATION = (
 
 
 def _beats(rule: str) -> bool:
-    return rule == java_rules.java_heartbeat.name or rule in LOSSES
+    return rule == java_rules.java_heartbeat.name or rule == FAILS or rule in LOSSES
 
 
 def _ends_process(firing: Firing) -> bool:

@@ -25,6 +25,17 @@ class Joined:
     refreshed: bool
     # Before it the group had no members.
     first: bool
+    # It subscribes by a regular expression.
+    regex: bool = False
+
+
+@frozen
+class Resolved:
+    """The group's regular expression is resolved for the first time."""
+
+    member: int
+    # Nobody has subscribed to its topics by name.
+    new: bool
 
 
 @frozen
@@ -148,6 +159,15 @@ class Fetched:
     code: int
 
 
+@frozen
+class Lost:
+    """Records could not be appended: what was done before them did not happen."""
+
+    # The timer that wrote them; None: a request.
+    timer: str | None = None
+    member: int = -1
+
+
 Happening = (
     Joined
     | Replaced
@@ -161,4 +181,6 @@ Happening = (
     | Answered
     | Committed
     | Fetched
+    | Lost
+    | Resolved
 )

@@ -27,7 +27,7 @@ from groupcheck.model.protocol.consumer.java_member import Calls, Event, JavaMem
 from groupcheck.model.protocol.consumer.messages import Kind
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer import java_offsets
-from groupcheck.oracles.generate.consumer.broker import number
+from groupcheck.oracles.generate.consumer.broker import REGEX, number
 from groupcheck.oracles.generate.consumer.course import LOSSES
 from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
 from groupcheck.oracles.generate.consumer.member_words import MemberWords
@@ -46,6 +46,7 @@ POLL = (
     " max.poll.interval.ms or by reducing the maximum size of batches returned in poll() with"
     " max.poll.records."
 )
+TOPICS = "Subscribed to topic(s): t"
 REQUEST = "ConsumerGroupHeartbeatRequest"
 _SAID = {
     Calls.REVOKED: "Revoke previously assigned partitions",
@@ -73,7 +74,7 @@ class JavaWords(MemberWords):
         self, me: int, rule: str, label: str, before: State, was: JavaMember, now: JavaMember
     ) -> None:
         if rule == java_rules.application_subscribes.name:
-            self._subscribes(me)
+            self._subscribes(me, regex=bool(now.pattern))
         elif rule == java_rules.java_hears.name:
             self._hears(me, label, before, was, now)
         elif rule == java_rules.java_poll_timeout.name:
@@ -138,10 +139,10 @@ class JavaWords(MemberWords):
             f" {after}.",
         )
 
-    def _subscribes(self, me: int) -> None:
+    def _subscribes(self, me: int, *, regex: bool) -> None:
         self._local[me] = -1
         self._epochs.discard(me)
-        self._say(me, CONSUMER, "Subscribed to topic(s): t")
+        self._say(me, CONSUMER, f"Subscribing to regular expression {REGEX}" if regex else TOPICS)
         if self.process(me) not in self._began:
             self._began.add(self.process(me))
             self._say(me, COORDINATOR, f"Discovered group coordinator {NODE}")

@@ -35,7 +35,7 @@ def committed(h: Committed, member: str) -> Iterator[Said]:
         yield "ERROR", REQUESTS, f"{told} Last epoch sent: {sent}"
         thrown = f"org.apache.kafka.common.errors.StaleMemberEpochException: {_STALE}"
     else:
-        yield "ERROR", REQUESTS, f"OffsetCommit failed with {name_of(h.code)}"
+        yield "ERROR", REQUESTS, f"OffsetCommit failed with {_name(h.code)}"
         thrown = f"{_FAILED} unknown member ID. {_UNKNOWN}"
     if h.why in ("interval", "revocation"):
         yield "WARN", REQUESTS, f"Auto-commit of offsets {offsets(h.offsets)} failed\n{thrown}"
@@ -60,13 +60,18 @@ def fetched(h: Fetched) -> Iterator[Said]:
         yield (
             "ERROR",
             REQUESTS,
-            f"OffsetFetch failed with {name_of(h.code)} and the consumer is not part of the group"
+            f"OffsetFetch failed with {_name(h.code)} and the consumer is not part of the group"
             " anymore (it probably left the group, got fenced or failed). The request cannot be"
             " retried and will fail.",
         )
     else:
         why = "because the member is not part of the group anymore."
-        yield "ERROR", REQUESTS, f"OffsetFetch failed with {name_of(h.code)} {why}"
+        yield "ERROR", REQUESTS, f"OffsetFetch failed with {_name(h.code)} {why}"
+
+
+def _name(code: int) -> str:
+    """A code as Java prints it."""
+    return name_of(code).partition(" ")[2]
 
 
 def offsets(some: Mapping[int, int]) -> str:

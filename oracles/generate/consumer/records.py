@@ -8,8 +8,9 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve, field
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
@@ -26,17 +27,25 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Bumped,
     Happening,
     Joined,
+    Lost,
     Moved,
     Planned,
     Reconciled,
     Refreshed,
     Refused,
     Replaced,
+    Resolved,
     Went,
 )
 from groupcheck.oracles.generate.run import Names
 
 _KNOWS_NONE = (*frozenset(Member) - {*BEATS, Member.PREPARE_LEAVING}, Member.JOINING)
+HEARTBEAT_MS, SESSION_MS, POLL_MS = 1000, 6000, 9000
+"""group.consumer.heartbeat.interval.ms, group.consumer.session.timeout.ms, and the members'
+max.poll.interval.ms, which is their rebalance timeout.
+"""
+TIMER_RETRY_MS = 500
+"""The back-off of a timer whose records are lost (CoordinatorTimerImpl)."""
 LEAVING_EPOCHS = {Kind.LEAVE: -1, Kind.PARK: -2}
 
 
@@ -65,13 +74,14 @@ class Records:
     semantics: Semantics
     scope: ConsumerScope
     random: random.Random
-    # Takes what happens.
+    # Takes what happens, and what only seemed to happen before its append failed.
     tell: Callable[[Happening], None]
+    lost: Callable[[Lost, list[Happening]], None]
     # Milliseconds since the beginning.
     now: float = 0.0
     names: Names = Factory(Names)
-    group_epoch: int = 0
-    target_epoch: int = 0
+    group_epoch: int = field(init=False)
+    target_epoch: int = field(init=False)
     # When the last target was computed.
     planned: float = 0.0
     # Process -> the record of its seat.
@@ -86,8 +96,19 @@ class Records:
     knew: dict[int, int] = Factory(dict)
     # Inside a step: the heartbeat that is handled, its epoch, and whether it is heard.
     _asked: tuple[Request, int, bool] | None = None
+    # Inside a step whose append may fail: what was, and what happened since.
+    _before: tuple[dict[int, Record], int, int, float] | None = None
+    _since: list[Happening] = Factory(list)
     # Inside a step: the partitions that the member had when its request came.
     _shares: dict[int, int] = Factory(dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.group_epoch = self.target_epoch = self.first_epoch
+
+    @property
+    def first_epoch(self) -> int:
+        """The epoch of a group that is new."""
+        return int(self.scope.release.begins_at_target)
 
     @property
     def now_ms(self) -> int:
@@ -116,12 +137,16 @@ class Records:
             self._reconciled(me, label, before, after)
         elif rule == heartbeats.leave_consumer_group.name and me is not None:
             self._leaves(me, label, core, before)
+        elif rule == heartbeats.resolve_pattern.name and me is not None:
+            self._resolved(me, before)
         elif rule == targets.target_written.name:
             self._planned(after)
         elif rule in (timers.session_timeout.name, timers.rebalance_timeout.name):
             how = "session_expired" if rule == timers.session_timeout.name else rule
             if label == "removed" and me is not None:
                 self._gone(self.of.pop(me), core, how)
+            elif me is not None:
+                self._timer_fails(self.of[me], core, how)
         elif rule == timers.ghost_expires.name:
             self._ghost_expires(before, after, core)
         elif rule == client_faults.leave_ghost.name and me is not None:
@@ -138,6 +163,47 @@ class Records:
     def _link(self, state: State, me: int) -> Link:
         link: Link = state[self.semantics.at["link", me]]
         return link
+
+    # -- appends that fail
+
+    def _begins(self) -> None:
+        """The append of what follows may fail."""
+        known = {me: evolve(record, given=dict(record.given)) for me, record in self.of.items()}
+        self._before = known, self.group_epoch, self.target_epoch, self.planned
+        self._since = []
+
+    def _happens(self, happening: Happening) -> None:
+        if self._before is None:
+            self.tell(happening)
+        else:
+            self._since.append(happening)
+
+    def _ends(self, failed: Lost | None) -> None:
+        """The append has ended; `failed`: nothing of it has happened."""
+        if self._before is None:
+            return
+        since, before = self._since, self._before
+        self._before = None
+        if failed is None:
+            for happening in since:
+                self.tell(happening)
+            return
+        self.of, self.group_epoch, self.target_epoch, self.planned = before
+        self.lost(failed, since)
+
+    def _timer_fails(self, record: Record, core: Core, how: str) -> None:
+        """A member is removed, and its records are lost: the timer runs again soon."""
+        self._begins()
+        self._gone(self.of.pop(record.process), core, how)
+        again = self.of if self._before is None else self._before[0]
+        mine = again[record.process]
+        if how == "session_expired":
+            mine.heard = self.now - SESSION_MS + TIMER_RETRY_MS
+            key = "session-timeout"
+        else:
+            mine.armed = self.now - POLL_MS + TIMER_RETRY_MS
+            key = "rebalance-timeout"
+        self._ends(Lost(key, record.member))
 
     def static(self, me: int) -> bool:
         """Has the process a group.instance.id?"""
@@ -161,28 +227,38 @@ class Records:
         epoch = 0 if request.kind == Kind.JOIN else self.known[me]
         self._asked = request, epoch, not (link.lost or request.unheard)
         instance = me if link.static else None
+        if link.fails:
+            self._begins()
         if label in heartbeats.REFUSED:
+            self._ends(None)
             if label in ("fenced", "unreleased") and instance is not None:
                 owner = self.of[me].member
-                self.tell(Refused(self.ids[me], owner, instance, label == "fenced"))
+                self._happens(Refused(self.ids[me], owner, instance, label == "fenced"))
             self._answer(me, heartbeats.REFUSED[label])
             return
         if label == "added":
             self.of[me] = Record(self.ids[me], me, self.now)
-            self.tell(Joined(self.ids[me], instance, core.stale, not core.members))
+            first, regex = not core.members, bool(request.pattern)
+            self._happens(Joined(self.ids[me], instance, core.stale, first, regex))
         elif label == "replaced" and instance is not None:
             former = self.of[me]
             given = dict.fromkeys(former.given, 0)
             self.of[me] = Record(self.ids[me], me, self.now, given=given)
-            self.tell(Replaced(self.ids[me], former.member, instance))
+            self._happens(Replaced(self.ids[me], former.member, instance))
         if core.stale and label != "added":
-            self.tell(Refreshed(self.of[me].member))
+            self._happens(Refreshed(self.of[me].member))
         if core.stale or bumps(seat or Seat(), request, core, self.scope):
             self.bump()
 
+    def _resolved(self, me: int, before: State) -> None:
+        seats = [*map(partial(self._seat, before), self.of), *(g.seat for g in self.ghosts)]
+        new = not any(seat is not None and seat.subscribed for seat in seats)
+        self._happens(Resolved(self.of[me].member, new))
+        self.bump()
+
     def bump(self) -> None:
         self.group_epoch += 1
-        self.tell(Bumped(self.group_epoch))
+        self._happens(Bumped(self.group_epoch))
 
     def _planned(self, after: State) -> None:
         self.target_epoch, self.planned = self.group_epoch, self.now
@@ -194,12 +270,15 @@ class Records:
         for ghost in self.ghosts:
             assert ghost.seat is not None
             shares[ghost.member] = ghost.seat.target
-        self.tell(Planned(self.target_epoch, shares))
+        self._happens(Planned(self.target_epoch, shares))
 
     def _reconciled(self, me: int, label: str, before: State, after: State) -> None:
         assert self._asked is not None
         request, _, _ = self._asked
         seat, new = self._seat(before, me), self._seat(after, me)
+        if label == "failed":
+            self._undone(me, new)
+            return
         assert seat is not None
         assert new is not None
         record = self.of[me]
@@ -210,7 +289,18 @@ class Records:
             record.armed = self.now
         full = request.kind == Kind.JOIN or request.full
         told = full or new.assigned != seat.assigned
+        self._ends(None)
         self._answer(me, NONE, record.epoch, new.assigned if told else None)
+
+    def _undone(self, me: int, seat: Seat | None) -> None:
+        """The records of a heartbeat are lost; its timers are as the handler left them."""
+        armed = self.of[me].armed
+        self._ends(Lost(member=self.ids[me]))
+        if (record := self.of.get(me)) is not None:
+            record.heard = self.now
+            if seat is not None and seat.rebalance == Timer.ON and not record.armed:
+                record.armed = armed or self.now
+        self._answer(me, COORDINATOR_NOT_AVAILABLE)
 
     def _written(self, record: Record, seat: Seat, new: Seat) -> None:
         before = record.epoch
@@ -221,7 +311,7 @@ class Records:
         record.previous = before
         given = record.given
         record.given = {p: given.get(p, self.target_epoch) for p in numbers(new.owned)}
-        self.tell(
+        self._happens(
             Reconciled(
                 record.member,
                 record.epoch,
@@ -236,7 +326,7 @@ class Records:
         assert self._asked is not None
         request, of, heard = self._asked
         self._asked = None
-        self.tell(Answered(me, self.ids[me], request, of, code, epoch, assigned, heard))
+        self._happens(Answered(me, self.ids[me], request, of, code, epoch, assigned, heard))
 
     def _leaves(self, me: int, label: str, core: Core, before: State) -> None:
         link = self._link(before, me)
@@ -247,7 +337,7 @@ class Records:
         instance = me if link.static else None
         if label in ("absent", "unknown", "fenced"):
             if label == "fenced":
-                self.tell(Refused(self.ids[me], self.of[me].member, me, True))
+                self._happens(Refused(self.ids[me], self.of[me].member, me, True))
             self._answer(me, heartbeats.REFUSED[label])
             return
         record = self.of[me]
@@ -261,14 +351,14 @@ class Records:
             seat = self._seat(before, me)
             assert seat is not None
             record.given = dict.fromkeys(numbers(seat.assigned), 0)
-            self.tell(Went(record.member, "away", record.epoch, instance))
+            self._happens(Went(record.member, "away", record.epoch, instance))
             record.epoch = -2
             self._answer(me, NONE, epoch)
 
     # -- members that go
 
     def _gone(self, record: Record, core: Core, how: str, instance: int | None = None) -> None:
-        self.tell(Went(record.member, how, record.epoch, instance, core.members == 1))
+        self._happens(Went(record.member, how, record.epoch, instance, core.members == 1))
         self.bump()
         if core.members == 1 and self.scope.release.settles_empty:
             self.target_epoch = self.group_epoch
@@ -307,7 +397,7 @@ class Records:
         for record in records:
             record.heard = record.armed = self.now
         if core.exists:
-            self.tell(Moved(self.group_epoch, tuple(record.member for record in records)))
+            self._happens(Moved(self.group_epoch, tuple(record.member for record in records)))
 
 
 def _same(new: Seat, old: Seat) -> bool:

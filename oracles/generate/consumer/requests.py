@@ -13,9 +13,9 @@ from attrs import Factory, define
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.messages import Kind
 from groupcheck.model.protocol.masks import numbers
-from groupcheck.oracles.generate.consumer.broker import TOPIC_ID, member
-from groupcheck.oracles.generate.consumer.course import HEARTBEAT_MS, POLL_MS
+from groupcheck.oracles.generate.consumer.broker import REGEX, TOPIC_ID, member
 from groupcheck.oracles.generate.consumer.happenings import Answered, Committed, Fetched
+from groupcheck.oracles.generate.consumer.records import HEARTBEAT_MS, POLL_MS
 from groupcheck.oracles.generate.request_wire import Line
 from groupcheck.oracles.generate.template import offset_json
 
@@ -128,7 +128,9 @@ class Requests:
 
     def _request(self, answered: Answered) -> dict[str, Any]:
         request, me = answered.request, answered.process
-        subscribed = ["t"] if request.subscribed is not None else None
+        subscribed = None
+        if request.subscribed is not None:
+            subscribed = ["t"] if request.subscribed else []
         return {
             "groupId": "<:g:>",
             "memberId": member(answered.member),
@@ -137,7 +139,7 @@ class Requests:
             "rackId": None,
             "rebalanceTimeoutMs": POLL_MS if request.full or request.kind == Kind.JOIN else -1,
             "subscribedTopicNames": subscribed,
-            "subscribedTopicRegex": None,
+            "subscribedTopicRegex": REGEX if request.pattern else None,
             "serverAssignor": None,
             "topicPartitions": None if request.owned is None else _partitions(request.owned),
         }

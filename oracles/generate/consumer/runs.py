@@ -23,6 +23,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Committed,
     Fetched,
     Happening,
+    Lost,
 )
 from groupcheck.oracles.generate.consumer.java import JavaWords
 from groupcheck.oracles.generate.consumer.librdkafka import NativeWords
@@ -55,15 +56,24 @@ def semantics_of(scope: ConsumerScope) -> Semantics:
     return Semantics(spec(scope))
 
 
-def scope_of(kafka: str, *, static: int = 0, library: Library = "java") -> ConsumerScope:
+def scope_of(
+    kafka: str,
+    *,
+    static: int = 0,
+    library: Library = "java",
+    fails: bool = False,
+    patterns: bool = False,
+) -> ConsumerScope:
     """The bounds of runs with a version of Kafka: Java's members as they are, with listeners. All
     members subscribe to one topic, which may grow from four partitions to five. Members of
     librdkafka do not unsubscribe, and follow no answer to what they sent before they
-    left.
+    left. `fails`: appends may fail; `patterns`: some
+    subscribe by a regular expression.
     """
     java = library == "java"
     faults = ["crash", "close", "poll_timeout", "lose_request", "lose_response"]
     faults += ["unsubscribe"] if java else []
+    failures = {"append_failure": 100} if fails else {}
     timeouts = ("session_timeout", "rebalance_timeout", "fail_over")
     bounds = ConsumerScope(
         members=3,
@@ -71,14 +81,18 @@ def scope_of(kafka: str, *, static: int = 0, library: Library = "java") -> Consu
         partitions=5,
         kafka=kafka,
         assignor="sticky",
+        patterns=patterns,
         java=True,
         auto_commit=java,
         callbacks="phased",
-        faults={**dict.fromkeys((*faults, *timeouts), 100), "metadata": 1},
+        faults={**dict.fromkeys((*faults, *timeouts), 100), "metadata": 1, **failures},
         k1=AS_KAFKA,
         k1_prime=AS_KAFKA,
         k3=AS_KAFKA,
+        k14=AS_KAFKA,
         k16=AS_KAFKA,
+        k19=AS_KAFKA,
+        k20=AS_KAFKA,
         k23=AS_KAFKA if java else MENDED,
         k25=AS_KAFKA,
         kafka_20641=AS_KAFKA,
@@ -107,7 +121,7 @@ class Printed:
 
     def __attrs_post_init__(self) -> None:
         semantics = semantics_of(self.scope)
-        self.records = Records(semantics, self.scope, self.choose, self._hears)
+        self.records = Records(semantics, self.scope, self.choose, self._hears, self._lost)
         self.positions = Positions(
             semantics,
             self.scope,
@@ -140,6 +154,10 @@ class Printed:
             self.members.hears(happening)
         if not isinstance(happening, Answered | Fetched):
             self.broker.hears(happening)
+
+    def _lost(self, lost: Lost, since: list[Happening]) -> None:
+        self.truth.lost.append((self.records.now_ms, lost))
+        self.broker.lost(lost, since)
 
     def _fired(self, firing: Firing, before: State, after: State) -> None:
         self.members.fired(firing, before, after)
@@ -197,12 +215,13 @@ def consumer_run(
         sent = sorted(one.requests.lines, key=lambda line: line.given)
         number(sent)
         lines = [(math.ceil(line.given), line.text()) for line in sent]
-    names, epoch = one.records.names, one.records.group_epoch
+    names, epoch = one.records.names, one.records.group_epoch - one.records.first_epoch
     run = evolve(
         run_of(lines, tuple(one.truth.rounds), names, epoch),
         had=(*one.truth.all(),),
         commits=tuple(one.truth.commits),
         offsets=tuple(one.positions.committed.values()),
+        lost=tuple((at, lost.member, lost.timer or "heartbeat") for at, lost in one.truth.lost),
     )
     return evolve(run, members=_members(one)) if clients else run
 

@@ -14,6 +14,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Committed,
     Happening,
     Joined,
+    Lost,
     Planned,
     Reconciled,
     Refreshed,
@@ -39,6 +40,8 @@ class Truth:
     ended: list[Had] = Factory(list)
     has: dict[tuple[int, int], Had] = Factory(dict)
     commits: list[CommitMade] = Factory(list)
+    # Appends that failed, and when.
+    lost: list[tuple[int, Lost]] = Factory(list)
     _members: set[int] = Factory(set)
     # Why the next epoch begins.
     _why: tuple[str, tuple[int, ...]] = ("not_told", ())
@@ -108,6 +111,8 @@ class Truth:
             self.has.setdefault((h.member, partition), Had(h.member, partition, now))
         if h.state == State.STABLE and h.epoch == self._target:
             self._settled.add(h.member)
+        if not self.rounds:
+            return
         current = self.rounds[-1]
         done = self._settled == self._members and self._target == current.to_generation
         if done and current.outcome == "open":

@@ -19,6 +19,7 @@ from consumer_logs import (
     BROKERS,
     BY_DAY,
     DEBUG,
+    GROUP,
     NATIVE,
     REQUESTS,
     groups_of,
@@ -48,7 +49,6 @@ from groupcheck.traces.story.moments import Handover
 
 TOLD = ("from_generation", "to_generation", "cause", "members", "size")
 _AT_INFO = {"metadata_change": "not_told"}
-GROUP = "group-00000"
 
 
 def handovers(group: GroupReport) -> Iterator[tuple[Handover, str]]:
