@@ -54,10 +54,27 @@ def record_is_acknowledged_once(
     broken="a record whose acceptance was confirmed may be delivered again",
 )
 def acknowledged_is_kept(part: Partition, reader: Reader) -> bool:
-    """A record whose acceptance was confirmed stays acknowledged, also for the next leader."""
+    """A record whose acceptance was confirmed was accepted and stays finished, also for the next
+    leader. (The persister may have it as archived: of two states with one delivery count it keeps
+    the higher, and the answer to the first may have been lost.)
+    """
     return all(
-        part.records[n].state == part.records[n].stored == Delivery.ACKNOWLEDGED
+        part.records[n].accepted and {part.records[n].state, part.records[n].stored} <= {*TERMINAL}
         for n in numbers(reader.accepted)
+    )
+
+
+@invariant(
+    of=SHARE_PARTITION,
+    source="KIP-932, acknowledgement",
+    broken="a record counts as acknowledged although no member has accepted it: nobody gets it",
+)
+def acknowledged_was_accepted(part: Partition) -> bool:
+    """Only a record that some member has accepted is acknowledged, also for the persister."""
+    return all(
+        record.accepted
+        for record in part.records
+        if Delivery.ACKNOWLEDGED in (record.state, record.stored)
     )
 
 
@@ -78,7 +95,9 @@ def start_passes_finished_records(part: Partition) -> bool:
     broken="a record is given up before it was acquired as often as it should be",
 )
 def archived_at_the_limit(part: Partition, scope: SharePartitionScope) -> bool:
-    """A record is archived only if a member rejected it, or at the limit of deliveries."""
+    """A record is archived only if a member rejected it or found a gap, or at the limit of
+    deliveries.
+    """
     return all(
         record.rejected or record.count >= scope.max_delivery
         for record in part.records

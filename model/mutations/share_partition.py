@@ -5,8 +5,9 @@ from __future__ import annotations
 from groupcheck.model.engine import evolve
 from groupcheck.model.mutations.twists import Values, after, reads
 from groupcheck.model.protocol.family import SHARE_PARTITION
+from groupcheck.model.protocol.masks import numbers
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
-from groupcheck.model.protocol.share_partition import rules
+from groupcheck.model.protocol.share_partition import batch_rules, rules
 from groupcheck.model.protocol.share_partition.partition import Delivery
 from groupcheck.model.protocol.share_partition.scope import AS_KAFKA
 
@@ -58,7 +59,77 @@ def _counts_what_is_late(before: Values, label: str, after: Values) -> Values:
     return {"reader": evolve(after["reader"], accepted=after["reader"].accepted | lost)}
 
 
+def _keeps_what_is_released(before: Values, label: str, after: Values) -> Values:
+    """What a member has released counts as acknowledged."""
+    if label != "release":
+        return {}
+    part = after["part"]
+    records = tuple(
+        evolve(new, state=Delivery.ACKNOWLEDGED) if new != old else new
+        for old, new in zip(before["part"].records, part.records)
+    )
+    return {"part": evolve(part, records=records)}
+
+
+def _takes_the_batch(before: Values, label: str, after: Values) -> Values:
+    """One record is accepted, and all of its batch counts as acknowledged."""
+    had, has = before["reader"].has, after["reader"].has
+    if label != "accept" or not has:
+        return {}
+    part = after["part"]
+    (number,) = numbers(had & ~has)
+    records = tuple(
+        evolve(r, state=Delivery.ACKNOWLEDGED, moving=True)
+        if before["part"].together(number) >> n & 1
+        else r
+        for n, r in enumerate(part.records)
+    )
+    return {"part": evolve(part, records=records)}
+
+
+def _frees_the_batch(before: Values, label: str, after: Values) -> Values:
+    """All that is left of a batch is released with the first lock of it that runs out."""
+    part = after["part"]
+    if label != "released" or not part.batches:
+        return {}
+    records = tuple(
+        evolve(r, state=Delivery.AVAILABLE) if r.state == Delivery.ACKNOWLEDGED else r
+        for r in part.records[part.start :]
+    )
+    return {"part": evolve(part, records=(*part.records[: part.start], *records))}
+
+
 MUTATIONS = (
+    Mutation(
+        id="share_release_is_accepted",
+        ticket=SEEDED,
+        title="A record that a member releases counts as acknowledged.",
+        family=SHARE_PARTITION,
+        invariant="acknowledged_was_accepted",
+        doc="Seeded: the type of the acknowledgement is not looked at.",
+        scope={"members": 1},
+        twists=after(rules.acknowledge_record, change=_keeps_what_is_released),
+    ),
+    Mutation(
+        id="share_part_takes_the_batch",
+        ticket=SEEDED,
+        title="Who accepts one record of a batch accepts all of it.",
+        family=SHARE_PARTITION,
+        invariant="acknowledged_was_accepted",
+        doc="Seeded: the batch is not told apart, so its one state is changed for all records.",
+        scope={"members": 1, "records": 2, "batch": 2},
+        twists=after(batch_rules.acknowledge_in_batches, change=_takes_the_batch),
+    ),
+    Mutation(
+        id="share_lock_frees_the_batch",
+        ticket=SEEDED,
+        title="A lock that runs out frees records of the batch that are acknowledged.",
+        family=SHARE_PARTITION,
+        invariant="acknowledged_is_kept",
+        doc="Seeded: the lock of a batch is kept when its records are told apart.",
+        scope={"members": 1, "records": 2, "batch": 2},
+        twists=after(rules.lock_runs_out, change=_frees_the_batch),
+    ),
     Mutation(
         id="share_passed_accept_is_well",
         ticket="K33",

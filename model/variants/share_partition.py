@@ -18,6 +18,8 @@ SHOWS: tuple[Fields, ...] = (
     {"members": 1, "faults": {"lose_response": 1}},
     {"members": 1, "any_faults": 1},
     {"members": 1, "any_faults": 2},
+    {"members": 1, "records": 2, "batch": 2},
+    {"members": 1, "records": 2, "batch": 2, "faults": {"lose_response": 1}},
 )
 
 VARIANT = Variant(
@@ -36,7 +38,12 @@ VARIANT = Variant(
     tell=tell,
     story=story_of,
     spent_by={
-        "lose_response": ("acquire_records:lost",),
+        "lose_response": (
+            "acquire_records:lost",
+            "fetch_batches:lost",
+            "fetch_one_batch:lost",
+            "fetch_one_record:lost",
+        ),
         "session_end": ("session_ends",),
         "persister_failure": ("write_ends:failed", "lock_runs_out:unwritten"),
         "persister_timeout": ("write_ends:unanswered",),
@@ -45,7 +52,11 @@ VARIANT = Variant(
     shows=SHOWS,
     covers=covers_of("share_partition"),
     unreached={
-        "acknowledge_record:passed": "Only with k33=as_kafka, where it breaks a promise.",
+        **dict.fromkeys(
+            ("acknowledge_record:passed", "acknowledge_in_batches:passed"),
+            "Only with k33=as_kafka, where it breaks a promise.",
+        ),
+        "acknowledge_in_batches:broken": "Only with k33=as_kafka: what begins before is refused.",
     },
     unreal="its rows have a comparison of their own, `conform share_partition`",
     unreal_member="a member that reads records has no rows",

@@ -1,8 +1,8 @@
 """What happens to the records of a share partition (kafka.server.share.SharePartition).
 
 Each record is acquired by itself, and acknowledged by itself or with all others that its member
-has. Batches of records that have one state and one lock, renewal of the lock, the limit of records
-in flight, the log start offset, transactions and the dead-letter queue are left out.
+has; or records are fetched in batches (`batch_rules`). Renewal of the lock, the limit of records in
+flight, the log start offset, transactions and the dead-letter queue are left out.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from groupcheck.model.engine import Spec, array, end, evolve, rule, single
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.masks import numbers
+from groupcheck.model.protocol.share_partition.batch_rules import BATCH_RULES
 from groupcheck.model.protocol.share_partition.partition import (
     TERMINAL,
     Delivery,
@@ -19,19 +20,20 @@ from groupcheck.model.protocol.share_partition.partition import (
     Partition,
     Reader,
     Record,
+    available,
     known,
     still,
 )
 from groupcheck.model.protocol.share_partition.scope import AS_KAFKA, SharePartitionScope
 
 
-def available(record: Record, scope: SharePartitionScope) -> Record:
-    """A record that was acquired and is not any more: available, or archived at the limit."""
-    full = record.count >= scope.max_delivery
-    return evolve(record, state=Delivery.ARCHIVED if full else Delivery.AVAILABLE)
-
-
 def _stored(record: Record) -> Record:
+    """The persister keeps what has the higher delivery count, and of one count the higher state
+    (PersisterStateBatchCombiner): what is released after an acceptance whose answer did not come
+    stays accepted there.
+    """
+    if (record.count, record.state) < (record.stored_count, record.stored):
+        return record
     return evolve(record, stored=record.state, stored_count=record.count)
 
 
@@ -82,7 +84,7 @@ def acknowledge_record(
         moved = evolve(holder, acquired=holder.acquired & ~bit, moving=holder.moving | bit)
         accepts = evolve(moved, accepts=moved.accepts | bit)
         record = evolve(record, moving=True, start=part.start)
-        accepted = evolve(record, state=Delivery.ACKNOWLEDGED)
+        accepted = evolve(record, state=Delivery.ACKNOWLEDGED, accepted=True)
         rejected = evolve(record, state=Delivery.ARCHIVED, rejected=True)
         yield "accept", part.with_record(number, accepted), accepts, after
         yield "release", part.with_record(number, available(record, scope)), moved, after
@@ -108,7 +110,8 @@ def acknowledge_batches(
         yield "refused", part, holder, after
         return
     for number, record in zip(several, records):
-        accepted = evolve(record, state=Delivery.ACKNOWLEDGED, moving=True, start=part.start)
+        moving = evolve(record, moving=True, start=part.start)
+        accepted = evolve(moving, state=Delivery.ACKNOWLEDGED, accepted=True)
         part = part.with_record(number, accepted)
     moved = evolve(
         holder,
@@ -184,19 +187,37 @@ def lock_runs_out(
     """
     if holder.term != part.term:
         return
-    for number in numbers(holder.acquired):
-        record = available(part.records[number], scope)
-        rest = evolve(holder, acquired=holder.acquired & ~(1 << number))
-        stored = evolve(part.with_record(number, _stored(record)), stored_start=part.start)
-        yield "released", stored.advanced(), rest, budget
+    for lock in _locks(holder.acquired, part):
+        rest = evolve(holder, acquired=holder.acquired & ~lock)
+        free = _freed(part, lock, scope)
+        stored = free
+        for number in numbers(lock):
+            stored = stored.with_record(number, _stored(free.records[number]))
+        yield "released", evolve(stored, stored_start=part.start).advanced(), rest, budget
         if budget.allows("persister_failure"):
-            left = budget.spend("persister_failure")
-            yield "unwritten", part.with_record(number, record).advanced(), rest, left
-    for number in numbers(holder.moving):
-        record = part.records[number]
-        if not record.expired:
-            expired = part.with_record(number, evolve(record, expired=True))
+            yield "unwritten", free.advanced(), rest, budget.spend("persister_failure")
+    for lock in _locks(holder.moving, part):
+        if not part.records[numbers(lock)[0]].expired:
+            expired = part
+            for number in numbers(lock):
+                expired = expired.with_record(number, evolve(part.records[number], expired=True))
             yield "in_a_write", expired, holder, budget
+
+
+def _locks(records: int, part: Partition) -> list[int]:
+    """The records that have one lock, for each lock of these."""
+    found: list[int] = []
+    for number in numbers(records):
+        lock = part.together(number) & records
+        if lock not in found:
+            found.append(lock)
+    return found
+
+
+def _freed(part: Partition, lock: int, scope: SharePartitionScope) -> Partition:
+    for number in numbers(lock):
+        part = part.with_record(number, available(part.records[number], scope))
+    return part
 
 
 @rule(when=lambda budget: budget.allows("session_end"))
@@ -223,14 +244,16 @@ def session_ends(
 
 
 @rule("unwritten", "written", when=lambda budget: budget.allows("fail_over"))
-def leader_changes(part: Partition, budget: Budget) -> Iterator[tuple[str, Partition, Budget]]:
+def leader_changes(
+    part: Partition, budget: Budget, scope: SharePartitionScope
+) -> Iterator[tuple[str, Partition, Budget]]:
     """Another leader reads what the persister has. What was being written is there or is not."""
     left = budget.spend("fail_over")
-    yield "unwritten", part.read(), left
+    yield "unwritten", part.read(scope), left
     if any(record.moving for record in part.records):
         written = tuple(_stored(r) if r.moving else r for r in part.records)
         start = max(part.stored_start, *(r.start for r in part.records if r.moving))
-        yield "written", evolve(part, records=written, stored_start=start).read(), left
+        yield "written", evolve(part, records=written, stored_start=start).read(scope), left
 
 
 @end
@@ -239,15 +262,14 @@ def all_finished(part: Partition) -> bool:
     return all(record.state in TERMINAL for record in part.records)
 
 
-RULES = (
-    acquire_records,
-    acknowledge_record,
-    acknowledge_batches,
+ONE_BY_ONE = (acquire_records, acknowledge_record, acknowledge_batches)
+LEADERS = (
     write_ends,
     lock_runs_out,
     session_ends,
     leader_changes,
 )
+RULES = (*ONE_BY_ONE, *BATCH_RULES, *LEADERS)
 
 
 def spec(scope: SharePartitionScope) -> Spec:
@@ -258,4 +280,5 @@ def spec(scope: SharePartitionScope) -> Spec:
         "holder": array(scope.members, Holder()),
         "reader": array(scope.members, Reader()),
     }
-    return Spec("share_partition", slots, RULES, scope, ends=(all_finished,))
+    rules = (*(BATCH_RULES if scope.batch else ONE_BY_ONE), *LEADERS)
+    return Spec("share_partition", slots, rules, scope, ends=(all_finished,))

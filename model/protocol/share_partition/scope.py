@@ -8,6 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 from attrs.validators import optional
 
+from groupcheck.model.engine import ScopeError
 from groupcheck.model.protocol.bounds import (
     between,
     bound,
@@ -36,6 +37,18 @@ class SharePartitionScope:
 
     members: int = bound(2, "Members that read the partition.", between(1, 4))
     records: int = bound(1, "Records of the partition.", between(1, 4))
+    batch: int = bound(
+        0,
+        "Records of a batch of the log: they are fetched together, in the order of their offsets."
+        " 0: each record is fetched by itself, in any order.",
+        between(0, 4),
+    )
+    missing: int | None = bound(
+        None,
+        "An offset in a batch that has no record, as after a compaction: it is acquired with the"
+        " others, and acknowledged as a gap.",
+        optional(between(0, 3)),
+    )
     max_delivery: int = bound(2, "group.share.delivery.count.limit.", between(1, 5))
     k33: str = bound(
         MENDED,
@@ -54,6 +67,18 @@ class SharePartitionScope:
 
     def __attrs_post_init__(self) -> None:
         check_faults(self.faults, self.any_faults, FAULTS)
+        if self.missing is not None and not self._inside(self.missing):
+            raise ScopeError(
+                f"missing is {self.missing}, which is not inside a batch of the log",
+                where="scope",
+                do="choose an offset between the first and the last of a batch",
+            )
+
+    def _inside(self, offset: int) -> bool:
+        """Has the log the batch of this offset, and is it neither its first nor its last?"""
+        if not self.batch or offset >= self.records - 1:
+            return False
+        return 0 < offset % self.batch < self.batch - 1
 
     @property
     def budget(self) -> Budget:

@@ -23,12 +23,30 @@ WORDS: Mapping[str, str] = {
     "acknowledge_record:passed": "{m} accepts a finished record, and is told that all is well",
     "acknowledge_batches:accepted": "{m} accepts all records that it has",
     "acknowledge_batches:refused": "{m} accepts more than is its own, and none of it counts",
+    "fetch_batches:delivered": "{m} fetches records, and acquires them as a batch",
+    "fetch_batches:lost": "{m} fetches and acquires records, but the answer is lost",
+    "fetch_one_batch:delivered": "{m} fetches a record, and acquires all of its batch",
+    "fetch_one_batch:lost": "{m} fetches a record and acquires its batch, but the answer is lost",
+    "fetch_one_record:delivered": "{m} fetches one record of a batch, and acquires no more",
+    "fetch_one_record:lost": "{m} fetches one record of a batch, but the answer is lost",
+    "acknowledge_in_batches:accept": "{m} accepts {ns}",
+    "acknowledge_in_batches:release": "{m} releases {ns}",
+    "acknowledge_in_batches:reject": "{m} rejects {ns}",
+    "acknowledge_in_batches:mixed": "{m} accepts the first of {ns}, and releases the others",
+    "acknowledge_in_batches:refused": "{m} accepts {ns}, not all its own, and none of it counts",
+    "acknowledge_in_batches:mixed_refused": (
+        "{m} accepts the first of {ns} and releases the others, not all its own, and none counts"
+    ),
+    "acknowledge_in_batches:passed": "{m} accepts {ns}, finished by now, and is told all is well",
+    "acknowledge_in_batches:broken": (
+        "{m} accepts {ns}, which begin before the start offset, and the leader fails"
+    ),
     "write_ends:stored": "the leader has written what {m} acknowledged",
     "write_ends:failed": "the leader cannot write what {m} acknowledged",
     "write_ends:unanswered": "the leader does not hear that what {m} acknowledged is written",
-    "lock_runs_out:released": "the leader releases a record of {m}, whose lock has run out",
+    "lock_runs_out:released": "the leader releases what {m} has under a lock that has run out",
     "lock_runs_out:unwritten": (
-        "the leader releases a record of {m}, whose lock has run out, and cannot write that"
+        "the leader releases what {m} has under a lock that has run out, and cannot write that"
     ),
     "lock_runs_out:in_a_write": "a lock of {m} runs out during a write",
     "session_ends": "the leader releases all records of {m}, whose session has ended",
@@ -39,6 +57,10 @@ REQUESTS = {
     "acquire_records": "ShareFetch",
     "acknowledge_record": "ShareAcknowledge",
     "acknowledge_batches": "ShareAcknowledge",
+    "acknowledge_in_batches": "ShareAcknowledge",
+    "fetch_batches": "ShareFetch",
+    "fetch_one_batch": "ShareFetch",
+    "fetch_one_record": "ShareFetch",
 }
 KINDS: Mapping[str, Any] = {
     "lock_runs_out": "timer",
@@ -49,7 +71,13 @@ KINDS: Mapping[str, Any] = {
 
 def tell(step: Step, before: State, after: State) -> str:
     """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
-    return WORDS[step.firing.name].format(m=f"m{step.firing.me}")
+    me = step.firing.me
+    ns = "" if me is None else _records(before["reader"][me].has & ~after["reader"][me].has)
+    return WORDS[step.firing.name].format(m=f"m{me}", ns=ns)
+
+
+def _records(mask: int) -> str:
+    return " and ".join(f"r{n}" for n in numbers(mask))
 
 
 def story_of(path: Path) -> Story:

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.mutations import Mutation
+from groupcheck.model.protocol.share_partition.batch_rules import acknowledge_in_batches
 from groupcheck.model.protocol.share_partition.rules import RULES, spec
 from groupcheck.model.protocol.share_partition.scope import AS_KAFKA, FAULTS, SharePartitionScope
 from groupcheck.oracles.consumer.comparing import ConsumerConformance, RowFamily, tallied
@@ -25,6 +26,8 @@ from groupcheck.oracles.consumer.share_partition.rows import (
     of_kafka,
 )
 
+# The families show these where another member has finished what a request is about.
+BY_TWO = frozenset(acknowledge_in_batches.by_name(passed="", broken=""))
 LEADER = frozenset(rule.name for rule in RULES)
 EVERY: tuple[Family, ...] = (
     Family("one record", {"members": 2, "records": 1, "max_delivery": 2}, (*FAULTS,)),
@@ -41,6 +44,38 @@ EVERY: tuple[Family, ...] = (
         {"members": 1, "records": 3, "max_delivery": 2},
         ("fail_over", "session_end"),
         most=FIRST,
+    ),
+    Family(
+        "a batch of two",
+        {"members": 2, "records": 2, "batch": 2, "max_delivery": 2},
+        (*FAULTS,),
+        most=FIRST,
+    ),
+    # A request that begins before the start offset meets a leader that has nothing there.
+    Family(
+        "a batch, one delivery",
+        {"members": 2, "records": 2, "batch": 2, "max_delivery": 1},
+        ("fail_over",),
+        most=FIRST,
+    ),
+    # The last delivery is alone, those before it are fewer.
+    Family(
+        "a batch delivered often",
+        {"members": 1, "records": 2, "batch": 2, "max_delivery": 3},
+        ("fail_over", "session_end"),
+        most=FIRST // 2,
+    ),
+    Family(
+        "a batch with a gap",
+        {"members": 1, "records": 3, "batch": 3, "missing": 1, "max_delivery": 2},
+        ("lose_response", "persister_failure", "fail_over", "session_end"),
+        most=FIRST // 2,
+    ),
+    Family(
+        "two batches",
+        {"members": 1, "records": 3, "batch": 2, "max_delivery": 2},
+        ("persister_failure", "fail_over", "session_end"),
+        most=FIRST // 2,
     ),
 )
 
@@ -95,7 +130,7 @@ def explore(rows: LeaderRows, leaders: Leaders, most: int | None = None) -> Iter
         kept, told = tee(asked)
         lines = (";".join((rows.bounds, *p.commands, row.command)) for p, row in told)
         for (place, row), answer in zip(kept, leaders.run_all(lines)):
-            yield Compared(place, row, unlike(row.facts, of_kafka(answer)))
+            yield Compared(place, row, unlike(row.facts, of_kafka(answer, bool(rows.scope.batch))))
 
     return breadth_first(
         Place(rows.start),
@@ -107,13 +142,20 @@ def explore(rows: LeaderRows, leaders: Leaders, most: int | None = None) -> Iter
     )
 
 
+def _outcomes(spec: Spec) -> frozenset[str]:
+    """What its rows have to show."""
+    every = frozenset(name for rule in spec.rules for name in rule.names)
+    return every - BY_TWO if spec.scope.members == 1 else every
+
+
 def compare(
     leaders: Leaders, asked: Iterable[tuple[Family, Spec]], **options: Any
 ) -> ConsumerConformance:
     """Executes the rows of each family. The `options` are those of `tallied`."""
-    outcomes = frozenset(name for r in RULES for name in r.names)
     found = [
-        RowFamily(family.bound, outcomes, partial(explore, LeaderRows(spec), leaders), family.most)
+        RowFamily(
+            family.bound, _outcomes(spec), partial(explore, LeaderRows(spec), leaders), family.most
+        )
         for family, spec in asked
     ]
     return tallied(leaders, found, side="share_partition", bookkeeping=(), **options)

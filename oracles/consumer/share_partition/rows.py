@@ -15,8 +15,10 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, evolve
 from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.masks import numbers
-from groupcheck.model.protocol.share_partition import rules
+from groupcheck.model.protocol.share_partition import batch_rules, rules
+from groupcheck.model.protocol.share_partition.batches import ACCEPT, asked
 from groupcheck.model.protocol.share_partition.partition import (
     Delivery,
     Holder,
@@ -26,19 +28,30 @@ from groupcheck.model.protocol.share_partition.partition import (
 
 State = tuple[Any, ...]
 Facts = Mapping[str, Any]
-# Outcome -> its command; {m} is the member, {n} the record, {ns} all that it has.
+# Outcome -> its command; {m} is the member, {n} the record, {ns} all that it has, {asked} what is
+# acknowledged.
 COMMANDS: Mapping[str, str] = {
     **rules.acquire_records.by_name(delivered="acquire {m} {n}", lost="acquire {m} {n}"),
     **rules.acknowledge_record.by_name(
-        accept="acknowledge {m} {n} 1",
-        release="acknowledge {m} {n} 2",
-        reject="acknowledge {m} {n} 3",
-        refused="acknowledge {m} {n} 1",
-        passed="acknowledge {m} {n} 1",
+        accept="acknowledge {m} {n}-{n}=1",
+        release="acknowledge {m} {n}-{n}=2",
+        reject="acknowledge {m} {n}-{n}=3",
+        refused="acknowledge {m} {n}-{n}=1",
+        passed="acknowledge {m} {n}-{n}=1",
     ),
     **rules.acknowledge_batches.by_name(
-        accepted="acknowledge {m} {ns} 1", refused="acknowledge {m} {ns} 1"
+        accepted="acknowledge {m} {ns}", refused="acknowledge {m} {ns}"
     ),
+    **batch_rules.fetch_batches.by_name(
+        delivered="fetch {m} batch_optimized {all}", lost="fetch {m} batch_optimized {all}"
+    ),
+    **batch_rules.fetch_one_batch.by_name(
+        delivered="fetch {m} batch_optimized 1", lost="fetch {m} batch_optimized 1"
+    ),
+    **batch_rules.fetch_one_record.by_name(
+        delivered="fetch {m} record_limit 1", lost="fetch {m} record_limit 1"
+    ),
+    **dict.fromkeys(batch_rules.acknowledge_in_batches.names, "acknowledge {m} {asked}"),
     **rules.write_ends.by_name(
         stored="write {n} ok", failed="write {n} fail", unanswered="write {n} unanswered"
     ),
@@ -48,12 +61,24 @@ COMMANDS: Mapping[str, str] = {
     rules.session_ends.name: "release {m}",
     **rules.leader_changes.by_name(unwritten="lead unwritten", written="lead written"),
 }
-# Rule, or outcome -> what the leader says.
+FETCHES = frozenset(
+    rule.name
+    for rule in (
+        batch_rules.fetch_batches,
+        batch_rules.fetch_one_batch,
+        batch_rules.fetch_one_record,
+    )
+)
+# Rule, or outcome -> what the leader says. A fetch is told which records it acquires.
 SAID: Mapping[str, str] = {
     rules.acquire_records.name: "1",
     rules.acknowledge_record.name: "waits",
     **rules.acknowledge_record.by_name(refused="refused", passed="well"),
     **rules.acknowledge_batches.by_name(accepted="waits", refused="refused"),
+    batch_rules.acknowledge_in_batches.name: "waits",
+    **batch_rules.acknowledge_in_batches.by_name(
+        refused="refused", mixed_refused="refused", passed="well", broken="NullPointer"
+    ),
     rules.write_ends.name: "refused",
     **rules.write_ends.by_name(stored="well"),
     rules.lock_runs_out.name: "over",
@@ -89,7 +114,9 @@ class LeaderRows:
     @property
     def bounds(self) -> str:
         """How a schedule begins."""
-        return f"{self.scope.max_delivery} {self.scope.records}"
+        scope = self.scope
+        missing = -1 if scope.missing is None else scope.missing
+        return f"{scope.max_delivery} {scope.records} {max(scope.batch, 1)} {missing}"
 
     def of(self, state: State) -> Iterator[LeaderRow]:
         """All rows of a memory."""
@@ -102,11 +129,36 @@ class LeaderRows:
                     continue
                 has = 0 if firing.me is None else state[self._readers[firing.me]].has
                 command = COMMANDS[firing.name].format(
-                    m=f"m{firing.me}", n=number, ns=",".join(map(str, numbers(has)))
+                    m=f"m{firing.me}",
+                    n=number,
+                    ns="+".join(f"{n}-{n}=1" for n in numbers(has)),
+                    all=self.scope.records,
+                    asked=self._asked(firing, state, after),
                 )
-                said = SAID.get(firing.name) or SAID[firing.name.partition(":")[0]]
-                facts = {"answer": said, **self._remembered(after)}
+                facts = {"answer": self._said(firing, state, after), **self._remembered(after)}
                 yield LeaderRow((firing.name,), command, facts, self._alike(after))
+
+    def _asked(self, firing: Firing, before: State, after: State) -> str:
+        """What an acknowledgement of batches asks for."""
+        name, _, label = firing.name.partition(":")
+        if name != batch_rules.acknowledge_in_batches.name:
+            return ""
+        at = self._readers[firing.me or 0]
+        mask = before[at].has & ~after[at].has
+        kind, rest = batch_rules.KINDS.get(label.removesuffix("_refused"), (ACCEPT, None))
+        return "+".join(
+            f"{b.first}-{b.last}={','.join(map(str, b.types))}"
+            for b in asked(mask, kind, self.scope, rest)
+        )
+
+    def _said(self, firing: Firing, before: State, after: State) -> str:
+        """What the leader says."""
+        name = firing.name.partition(":")[0]
+        if name in FETCHES:
+            one, other = before[self._part].records, after[self._part].records
+            pairs = enumerate(zip(one, other, strict=True))
+            return ",".join(f"{n}:{b.count}" for n, (a, b) in pairs if a.count != b.count)
+        return SAID.get(firing.name) or SAID[name]
 
     def _number(self, before: State, after: State, me: int | None) -> int:
         """Which record it is about."""
@@ -129,7 +181,9 @@ class LeaderRows:
         """The memory without ghosts, and with terms and budgets that do not grow."""
         part = state[self._part]
         after = [*state]
-        records = tuple(evolve(r, given=0, seen=False, rejected=False) for r in part.records)
+        records = tuple(
+            evolve(r, given=0, seen=False, accepted=False, rejected=False) for r in part.records
+        )
         after[self._part] = evolve(part, records=records, term=0)
         after[self._budget] = self.start[self._budget]
         for at in self._holders:
@@ -144,7 +198,8 @@ class LeaderRows:
         holders: list[Holder] = [known(state[at], part) for at in self._holders]
         found: dict[str, Any] = {"start": part.start, "stored start": part.stored_start}
         for n, record in enumerate(part.records):
-            found[f"stored {n}"] = (record.stored.value, record.stored_count)
+            if n >= part.stored_start:  # it forgets those before
+                found[f"stored {n}"] = (record.stored.value, record.stored_count)
             if n < part.start:
                 continue
             owners = [f"m{i}" for i, h in enumerate(holders) if h.acquired >> n & 1]
@@ -153,11 +208,15 @@ class LeaderRows:
             found[f"member {n}"] = owners[0] if acquired and owners else "-"
             found[f"in a write {n}"] = record.moving
             found[f"lock {n}"] = not record.expired if record.moving else acquired
+            if self.scope.batch:
+                batch = part.floor(n)
+                if batch is not None and n <= batch.last:
+                    found[f"batch {n}"] = (batch.first, batch.last, batch.whole)
         return found
 
 
-def of_kafka(answer: str) -> Facts:
-    """What Kafka's leader said, as facts."""
+def of_kafka(answer: str, batches: bool = False) -> Facts:
+    """What Kafka's leader said, as facts; with its `batches`, or without them."""
     if answer.startswith("!"):
         return {"driver": answer[1:]}
     said, starts, *records = answer.split("|")
@@ -166,8 +225,9 @@ def of_kafka(answer: str) -> Facts:
     found: dict[str, Any] = {"answer": "refused" if refused else said}
     found |= {"start": start, "stored start": stored_start}
     for n, shown in enumerate(records):
-        state, count, member, moving, lock, stored, stored_count = shown.split()
-        found[f"stored {n}"] = (int(stored), int(stored_count))
+        state, count, member, moving, lock, stored, stored_count, batch = shown.split()
+        if n >= stored_start:
+            found[f"stored {n}"] = (int(stored), int(stored_count))
         if n < start:
             continue
         # What nobody has acquired is not in the leader's cache.
@@ -175,4 +235,11 @@ def of_kafka(answer: str) -> Facts:
         found[f"member {n}"] = member if state == "ACQUIRED" else "-"
         found[f"in a write {n}"] = moving == "true"
         found[f"lock {n}"] = lock == "true"
+        if batches and batch != "-":
+            found[f"batch {n}"] = _batch(batch)
     return found
+
+
+def _batch(shown: str) -> tuple[int, int, bool]:
+    first, last, whole = shown.split("-")
+    return int(first), int(last), whole == "true"

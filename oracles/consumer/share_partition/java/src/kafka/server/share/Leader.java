@@ -4,13 +4,11 @@ import org.apache.kafka.clients.consumer.internals.ShareAcquireMode;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
 import org.apache.kafka.server.share.fetch.AcquisitionLockTimerTask;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.fetch.InFlightState;
 import org.apache.kafka.server.storage.log.FetchIsolation;
-import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.server.util.timer.TimerTask;
 import org.apache.kafka.server.util.timer.TimerTaskEntry;
@@ -18,11 +16,10 @@ import org.apache.kafka.server.util.timer.TimerTaskEntry;
 import java.lang.reflect.Field;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
@@ -36,13 +33,15 @@ final class Leader {
     static final int LOCK_MS = 30_000;
 
     private final int maxDelivery;
+    private final Log log;
     private final Store store = new Store();
     private final Map<Long, CompletableFuture<Void>> acknowledging = new ConcurrentHashMap<>();
     private int term;
     private SharePartition partition;
 
-    Leader(int maxDelivery) throws Exception {
+    Leader(int maxDelivery, Log log) throws Exception {
         this.maxDelivery = maxDelivery;
+        this.log = log;
         lead();
     }
 
@@ -58,8 +57,11 @@ final class Leader {
         switch (words[0]) {
             case "acquire":
                 return String.valueOf(acquire(words[1], Long.parseLong(words[2])));
+            case "fetch":
+                return fetch(words[1], ShareAcquireMode.of(words[2]), Integer.parseInt(words[3]));
             case "acknowledge":
-                return acknowledge(words[1], words[2].split(","), Byte.parseByte(words[3]));
+                return acknowledge(words[1], Stream.of(words[2].split("\\+")).map(Leader::batch)
+                        .toList());
             case "write":
                 store.end(Long.parseLong(words[1]), words[2]);
                 CompletableFuture<Void> waits = acknowledging.remove(Long.parseLong(words[1]));
@@ -87,23 +89,41 @@ final class Leader {
 
     private int acquire(String member, long offset) {
         return partition.acquire(
-                member, ShareAcquireMode.BATCH_OPTIMIZED, 1, 1, offset, data(offset),
+                member, ShareAcquireMode.BATCH_OPTIMIZED, 1, 1, offset, Log.one(offset),
                 FetchIsolation.HIGH_WATERMARK).count();
     }
 
-    private static FetchPartitionData data(long offset) {
-        return new FetchPartitionData(
-                Errors.NONE, offset + 1, 0, Records.one(offset), Optional.empty(),
-                OptionalLong.empty(), Optional.empty(), OptionalInt.empty(), false);
+    /** What the leader gives of the log from its next offset on: each offset with its count. */
+    private String fetch(String member, ShareAcquireMode mode, int most) {
+        long next = partition.nextFetchOffset();
+        if (next >= log.end()) return "none";
+        return partition.acquire(
+                member, mode, IN_FLIGHT, most, next, log.from(next), FetchIsolation.HIGH_WATERMARK)
+                .acquiredRecords().stream()
+                .flatMap(r -> LongStream.rangeClosed(r.firstOffset(), r.lastOffset())
+                        .mapToObj(offset -> offset + ":" + r.deliveryCount()))
+                .collect(Collectors.joining(","));
     }
 
-    /** All offsets in one request, a batch for each. */
-    private String acknowledge(String member, String[] offsets, byte type) {
-        List<Long> these = Stream.of(offsets).map(Long::valueOf).toList();
-        CompletableFuture<Void> answer = partition.acknowledge(member, these.stream()
-                .map(offset -> new ShareAcknowledgementBatch(offset, offset, List.of(type)))
-                .toList());
-        if (!answer.isDone()) these.forEach(offset -> acknowledging.put(offset, answer));
+    /** "0-2=1,0,1": offsets, and a type for each, or one for all. */
+    private static ShareAcknowledgementBatch batch(String asked) {
+        String[] parts = asked.split("[-=]");
+        return new ShareAcknowledgementBatch(
+                Long.parseLong(parts[0]), Long.parseLong(parts[1]),
+                Stream.of(parts[2].split(",")).map(Byte::valueOf).toList());
+    }
+
+    private String acknowledge(String member, List<ShareAcknowledgementBatch> batches) {
+        CompletableFuture<Void> answer;
+        try {
+            answer = partition.acknowledge(member, batches);
+        } catch (NullPointerException e) {
+            return "NullPointer";
+        }
+        if (!answer.isDone())
+            for (ShareAcknowledgementBatch batch : batches)
+                for (long n = batch.firstOffset(); n <= batch.lastOffset(); n++)
+                    acknowledging.put(n, answer);
         return outcome(answer);
     }
 
@@ -132,7 +152,8 @@ final class Leader {
 
     /**
      * The start offset, that of the store, and each record: state, count, member, whether a write
-     * is under way, whether its lock runs, and what the store has of it.
+     * is under way, whether its lock runs, what the store has of it, and its batch: first, last,
+     * and whether it has one state for all.
      */
     String shown(int records) throws Exception {
         StringBuilder said = new StringBuilder().append(partition.startOffset())
@@ -147,9 +168,16 @@ final class Leader {
                     .append(state.memberId().isEmpty() ? "-" : state.memberId()).append(' ')
                     .append(state.hasOngoingStateTransition());
             said.append(' ').append(lock != null && !lock.hasExpired() && !lock.isCancelled())
-                    .append(' ').append(store.shown(offset));
+                    .append(' ').append(store.shown(offset)).append(' ').append(within(offset));
         }
         return said.toString();
+    }
+
+    private String within(long offset) {
+        Map.Entry<Long, InFlightBatch> found = partition.cachedState().floorEntry(offset);
+        if (found == null || found.getValue().lastOffset() < offset) return "-";
+        InFlightBatch batch = found.getValue();
+        return batch.firstOffset() + "-" + batch.lastOffset() + "-" + (batch.offsetState() == null);
     }
 
     /** Timers do not run by themselves. One that is added can be cancelled. */

@@ -1,6 +1,7 @@
 package kafka.server.share;
 
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.coordinator.share.PersisterStateBatchCombiner;
 import org.apache.kafka.server.share.persister.DeleteShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.DeleteShareGroupStateResult;
 import org.apache.kafka.server.share.persister.InitializeShareGroupStateParameters;
@@ -19,14 +20,13 @@ import org.apache.kafka.server.share.persister.WriteShareGroupStateResult;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.LongStream;
 
 /**
- * A persister that keeps the state of each record, and whose writes end when they are told to:
- * "ok", "fail" (nothing is stored), or "unanswered" (it is stored, and the leader is told of an
- * error).
+ * A persister that keeps states as the share coordinator does, and whose writes end when they are
+ * told to: "ok", "fail" (nothing is stored), or "unanswered" (it is stored, and the leader is told
+ * of an error).
  */
 final class Store implements Persister {
     private record Write(
@@ -38,7 +38,7 @@ final class Store implements Persister {
     }
 
     private final List<Write> writes = new ArrayList<>();
-    private final TreeMap<Long, PersisterStateBatch> stored = new TreeMap<>();
+    private List<PersisterStateBatch> stored = List.of();
     private long start;
     private String atOnce;
 
@@ -47,8 +47,10 @@ final class Store implements Persister {
     }
 
     String shown(long offset) {
-        PersisterStateBatch batch = stored.get(offset);
-        return batch == null ? "0 0" : batch.deliveryState() + " " + batch.deliveryCount();
+        return stored.stream()
+                .filter(b -> b.firstOffset() <= offset && offset <= b.lastOffset())
+                .map(b -> b.deliveryState() + " " + b.deliveryCount())
+                .findFirst().orElse("0 0");
     }
 
     /** The records of the newest write. */
@@ -87,10 +89,17 @@ final class Store implements Persister {
 
     private void keep(Write write) {
         start = Math.max(start, write.data.startOffset());
-        for (PersisterStateBatch b : write.data.stateBatches())
-            for (long offset = b.firstOffset(); offset <= b.lastOffset(); offset++)
-                stored.put(offset, new PersisterStateBatch(
-                        offset, offset, b.deliveryState(), b.deliveryCount()));
+        stored = combined(stored, write.data.stateBatches());
+        // Up to 4.3 neighbours that became alike in one merge are joined by the next one.
+        for (int before = 0; before != stored.size(); ) {
+            before = stored.size();
+            stored = combined(stored, List.of());
+        }
+    }
+
+    private List<PersisterStateBatch> combined(
+            List<PersisterStateBatch> before, List<PersisterStateBatch> more) {
+        return new PersisterStateBatchCombiner(before, more, start).combineStateBatches();
     }
 
     @Override
@@ -107,11 +116,10 @@ final class Store implements Persister {
     @Override
     public CompletableFuture<ReadShareGroupStateResult> readState(
             ReadShareGroupStateParameters asked) {
-        List<PersisterStateBatch> batches = new ArrayList<>(stored.tailMap(start).values());
         return CompletableFuture.completedFuture(new ReadShareGroupStateResult.Builder()
                 .setTopicsData(List.of(new TopicData<>(Leader.PARTITION.topicId(), List.of(
                         PartitionFactory.newPartitionAllData(
-                                0, 0, start, Errors.NONE.code(), "", batches)))))
+                                0, 0, start, Errors.NONE.code(), "", stored)))))
                 .build());
     }
 
