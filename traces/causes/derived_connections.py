@@ -48,11 +48,15 @@ def _of_client(said: Statement) -> bool:
     return _HEARTBEAT.search(said.text) is not None
 
 
+_IT_ANSWERS = ("coordinator_found", "rebalancing", "member_unknown", "generation_old")
+"""Who is told so has found its coordinator."""
+
+
 def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told that there is no coordinator, and were told none for a minute or for
     the rest of the log.
     """
-    for some in group.of_each_process("coordinator_unavailable", "coordinator_found", *AT_WORK):
+    for some in group.of_each_process("coordinator_unavailable", *_IT_ANSWERS, *AT_WORK):
         asked: list[Statement] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":

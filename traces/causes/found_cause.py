@@ -289,9 +289,11 @@ def _writers(shown: Iterable[Statement]) -> list[str]:
     some = list(shown)
     # A line that has two names of one member tells that both are its own.
     same = {name: s.who for s in some for name in (s.client, s.member) if name != s.who}
+    # The process of a client that other lines name is nobody else.
+    hosts = {s.process for s in some if s.who != s.process}
     often: dict[str, int] = {}
     for who in (same.get(said.who, said.who) for said in some):
-        if who:
+        if who and who not in hosts:
             often[who] = often.get(who, 0) + 1
     return sorted(often, key=lambda who: -often[who])
 

@@ -101,11 +101,16 @@ def steps_told(
     statements = in_order(statements)
     kinds = {said.kind for said in statements}
     processes: dict[str, set[str]] = {}
+    clients: dict[str, set[str]] = {}
     for said in statements:
         processes.setdefault(_name(said), set()).add(said.process)
+        if _name(said) != said.process:
+            clients.setdefault(said.process, set()).add(_name(said))
 
     def name_of(said: Statement) -> str:
         name = _name(said)
+        if name and name == said.process and len(only := clients.get(name, set())) == 1:
+            (name,) = only  # the one client of that process
         if name in shared:
             return f"{ONE_OF}{name}"
         several = name and said.process and len(processes[name]) > 1

@@ -109,6 +109,9 @@ class Output:
     executed: bool | None = None
 
 
+_HALF = re.compile(r"\s*\S{1,300}(?:\s+\S{1,300}){4,9}\s*\Z")
+
+
 @define
 class Outputs:
     """Reads outputs from lines, as (number, text)."""
@@ -119,6 +122,8 @@ class Outputs:
     _head: Head | None = None
     _rows: list[TableRow] = Factory(list)
     _cut: bool = False
+    # The first half of a row whose table stands in twice as many lines.
+    _half: str = ""
     _begin: tuple[int, str] = (0, "")
     # Time of the table that is being read.
     _time: int | None = None
@@ -173,7 +178,14 @@ class Outputs:
         assert self._head is not None
         if not line.strip() or _RULE.match(line):
             return True
-        row = self._head.row(number, line)
+        if not self._rows and number == self._begin[0] + 1 and (whole := self._head.goes_on(line)):
+            self._head, self.understood = whole, self.understood + 1
+            return True
+        if self._head.broken and not self._half and _HALF.match(line):
+            self._half, self.understood = line, self.understood + 1
+            return True
+        row = self._head.row(number, f"{self._half} {line}" if self._half else line)
+        self._half = ""
         if row is None:
             if _ELIDED.match(line):
                 self._cut = True

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.traces.clients.partitions import partitions_of
 
@@ -118,6 +118,8 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("list", frozenset({"group", "type"})),
 )
 """(kind of table, fields that its head has)."""
+_OWNERS = {"member", "host", "client"}
+_GAPS = {"...", "…"}
 
 
 @frozen
@@ -173,10 +175,22 @@ class Head:
     before: int
     # The columns are divided by commas, as in 0.9.
     commas: bool
+    # Somebody cut columns out, and wrote "..." in their place.
+    elided: bool = False
+    # It stands in two lines, as its rows do.
+    broken: bool = False
+
+    def goes_on(self, line: str) -> Head | None:
+        """The whole head, if the line is its second half; else None."""
+        more = head_at(line) if self.kind == "offsets" and "member" not in self.fields else None
+        if more is None or not {*more.fields} <= _OWNERS or more.before:
+            return None
+        return evolve(self, fields=self.fields + more.fields, broken=True)
 
     def row(self, number: int, line: str) -> TableRow | None:
         """The line as a row of the table; None if it is none."""
         text = line[:MOST_CHARS]
+        text = _without_gaps(text) if self.elided else text
         for _ in range(self.before):
             text = text.lstrip().partition(" ")[2]
         text = text.strip(" \t\r|")
@@ -202,6 +216,10 @@ class Head:
         if values.get("member") == "none":  # 0.9
             del values["member"]
         return TableRow(number, line.strip()[:MOST_CHARS], values, columns)
+
+
+def _without_gaps(text: str) -> str:
+    return " ".join(word for word in text.split() if word not in _GAPS)
 
 
 def _parted(cells: dict[str, str]) -> dict[str, str]:
@@ -260,6 +278,8 @@ def headless(line: str) -> Head | None:
 def head_at(line: str) -> Head | None:
     """The head of a table, if the line is one."""
     text = " ".join(line[:MOST_CHARS].split())
+    elided = " ..." in text or " …" in text
+    text = _without_gaps(text) if elided else text
     commas = ", PARTITION, " in text
     hits = list(_NAMES.finditer(text))
     if len(hits) < 2:
@@ -275,5 +295,7 @@ def head_at(line: str) -> Head | None:
         if needed <= {*fields}:
             if kind == "list" and {*fields} - {"group", "type", "state"}:
                 continue
-            return Head(kind, fields, len(text[:begin].split()), commas)
+            return Head(kind, fields, len(text[:begin].split()), commas, elided)
+    if elided and {"topic", "partition", "member"} <= {*fields}:
+        return Head("offsets", fields, len(text[:begin].split()), commas, elided)
     return None

@@ -199,6 +199,8 @@ class Offsets:
         """Says what shows in this output alone."""
         owned = 0
         lags = [_lag(row) for row in rows.values()]
+        shown = [bool({"committed", "lag"} & row.columns) for row in rows.values()]
+        unknown = sum(so and lag is None for so, lag in zip(shown, lags, strict=True))
         # None at all is only told where nothing is unknown.
         waits = sum(lag or 0 for lag in lags) or (None if None in lags else 0)
         held: dict[str, list[str]] = {}
@@ -217,7 +219,7 @@ class Offsets:
         self.say(
             "described", output.line, output.text, output.time, None,
             state=output.state or None, partitions=len(rows), owned=owned,
-            members=len(held), lag=waits, unknown=lags.count(None) or None,
+            members=len(held), lag=waits, unknown=unknown or None,
         )  # fmt: skip
         for member, partitions in held.items():
             self.say(
