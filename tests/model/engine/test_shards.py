@@ -170,7 +170,12 @@ def test_a_limit_ends_it_with_unknown_and_the_store_goes_on(tmp_path):
         and "limit of 1,000 states" in stopped.reason
         and str(tmp_path) in stopped.reason
     )
-    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == alone()
+    resumed = distribute(spec, InProcess(2), str(tmp_path), resume=True)
+    assert counted(resumed) == alone()
+    before, after = stopped.distribution["cpu"], resumed.distribution["cpu"]
+    for part in ("driver", "one_process"):
+        assert after[part] > before[part] > 0
+    assert after["one_process"] < after["driver"]  # which does the executors' work here, too
 
 
 def test_a_store_of_another_scope_or_with_a_search_in_it_is_refused(stopped):

@@ -25,6 +25,7 @@ from groupcheck.model.engine.fast.memory import Watch, peak_bytes, without_colle
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
 from groupcheck.model.engine.fast.shards.addresses import again
+from groupcheck.model.engine.fast.shards.cpu import Cpu
 from groupcheck.model.engine.fast.shards.lease import must_be_free
 from groupcheck.model.engine.fast.shards.owned import Piece
 from groupcheck.model.engine.fast.shards.replica import dealt, scratch_log
@@ -137,13 +138,14 @@ def _searched(
                 do="leave out --shards",
             )
         return _finished(spread, goals)
+    cpu = Cpu(driver=-time.process_time())
     search = Search(spec, symmetry)
     search.kept = Kept()
     watch = Watch(search, peak_bytes())
     run = Run(search, limits, progress, None, began, numbers_of(search), watch)
     run.goals = goals
     run.begin()
-    with interrupts(run):
+    with interrupts(run), cpu.as_one_process():
         run.levels(widest)
     if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
         note = (
@@ -162,6 +164,7 @@ def _searched(
     except UnwrittenError as error:
         run.reason = UNWRITTEN
         return evolve(verdict_of(run), unsaved=error)
+    spread.cpu = cpu + Cpu(driver=spread.taken)
     return _finished(spread, goals, is_new=True)
 
 
@@ -262,5 +265,5 @@ def _resumed(
     return Spread(
         search, store, cluster, telling, m.run, known, ours, m.shards, most, limits, progress,
         time.perf_counter() - m.seconds, m.level, m.numbers.states, m.counted, m.pieces, m.incoming,
-        m.witness, m.met, m.costs, m.memory, finished=m.finished,
+        m.witness, m.met, m.costs, m.memory, finished=m.finished, cpu=m.cpu,
     )  # fmt: skip
