@@ -8,6 +8,7 @@ import functools
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from attrs import evolve
 
@@ -176,7 +177,7 @@ def _alone(run: Run, widest: int | None) -> Verdict:
         f"no level had {WIDEST if widest is None else widest:,} states: this process did it alone,"
         " the executors had nothing to do"
     )
-    spread = {"shards": 0, "handed_over_at_level": None, "levels": []}
+    spread: dict[str, Any] = {"shards": 0, "handed_over_at_level": None, "levels": []}
     return evolve(found, notes=(*found.notes, note), distribution=spread)
 
 
