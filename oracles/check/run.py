@@ -231,8 +231,8 @@ def check(
     the search runs. `store`: the URI where it keeps its states; `resume` is such a URI, too.
     `shards`: the number of parts. `hand_over`: the width of a level from which the search is
     spread. `conformed`: say which memories lie in scopes whose rows `conform` has executed.
-    `symmetry`: store one state for all that differ only in the order of equal elements?
-    None: with the fast engine, where an array has three elements or more.
+    `symmetry`: store one state for all that differ only in the order of equal elements? None: with
+    the fast engine, where an array has three elements or more.
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
@@ -427,11 +427,9 @@ def _spread(
     symmetry: bool | None,
 ) -> Verdict:
     compiler.must_be_installed("--spark")
-    from groupcheck.model.engine.fast.shards.distribute import WIDEST
     from groupcheck.oracles.spark.check import explore
 
     assert spread.master is not None
-    widest = WIDEST if spread.hand_over is None else spread.hand_over
     return explore(
         about.spec,
         spread.master,
@@ -440,7 +438,7 @@ def _spread(
         store=spread.store,
         resume=None if resume is None else str(resume),
         shards=spread.shards,
-        hand_over=widest,
+        hand_over=spread.hand_over,
         symmetry=symmetry,
         goals=about.goals,
     )

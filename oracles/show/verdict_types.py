@@ -203,6 +203,21 @@ class Level:
 
 
 @frozen(kw_only=True)
+class CpuTime:
+    """CPU seconds of a search over Spark, user and system."""
+
+    driver: Annotated[Amount, "The driver's process."]
+    executors: Annotated[Amount, "Python on the executors."]
+    spark: Annotated[Amount, "Spark's own processes."]
+    one_process: Annotated[
+        Amount,
+        "One process, estimated: the levels before the hand-over, the expansion of every state, and"
+        " the calls of rules, as measured in this run.",
+    ]
+    ratio: Annotated[Amount, "The first three, divided by `one_process`."]
+
+
+@frozen(kw_only=True)
 class Distribution:
     """Only with `--spark`: how the search was spread."""
 
@@ -215,6 +230,7 @@ class Distribution:
     skew: Annotated[float, "States of the largest shard, divided by the mean."] = ABSENT
     retries: Annotated[Count, "Calls of executors that were repeated."] = ABSENT
     bytes_exchanged: Annotated[Count, "Bytes that executors wrote."] = ABSENT
+    cpu: CpuTime = ABSENT
     levels: Annotated[list[Level], "The levels that were spread."]
 
 

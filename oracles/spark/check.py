@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from groupcheck.model.engine import Limits, Spec, UserError
-from groupcheck.model.engine.fast.shards.distribute import WIDEST, distribute, must_be_spreadable
+from groupcheck.model.engine.fast.shards.distribute import distribute, must_be_spreadable
 from groupcheck.model.engine.fast.shards.manifests import must_be_new
 from groupcheck.model.engine.fast.shards.store import Store
 from groupcheck.model.engine.verdict import Progress, Verdict
@@ -24,14 +24,15 @@ def explore(
     store: str | None = None,
     resume: str | None = None,
     shards: int | None = None,
-    hand_over: int = WIDEST,
+    hand_over: int | None = None,
     symmetry: bool | None = None,
     goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores a spec on a Spark master, to the same answer as in one process.
 
     `store`: a URI that every executor reaches; a temporary folder for a local master if left out.
-    `resume`: such a URI, to go on from. `symmetry`, `goals`: as in one process. Raises `UserError`.
+    `resume`: such a URI, to go on from. `hand_over`: `widest` of `distribute`.
+    `symmetry`, `goals`: as in one process. Raises `UserError`.
     """
     must_be_spreadable(spec, limits)
     checked_master(master)

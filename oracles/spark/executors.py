@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from groupcheck.model.engine import OutageError, UserError
 from groupcheck.model.engine.fast.shards.store import UnwrittenError
+from groupcheck.oracles.spark import processes
 from groupcheck.oracles.spark.job import JobError, has_gone, watched
 from groupcheck.oracles.spark.session import OnDemand
 
@@ -28,6 +29,8 @@ class Executors:
     def __init__(self, spark: OnDemand, shards: int | None = None) -> None:
         self._spark, self._wanted = spark, shards
         self.retries = 0
+        # (of a worker?, host, process) -> its CPU seconds, as far as a task or this process saw it.
+        self._cpu: dict[tuple[bool, str, int], float] = {}
         # number of tasks -> the RDD; a resumed search has as many shards as it began with
         self._numbers: dict[int, Any] = {}
 
@@ -56,10 +59,21 @@ class Executors:
                 why = f"Spark has gone away: {error}"
                 raise OutageError(why, where="--spark", do=GO_ON) from None
             raise _as_user_error(str(error)) from None
-        for number, attempt, answer in found:
+        for number, attempt, answer, seconds in found:
             answers[number] = answer
             self.retries += attempt
+            self._cpu.update(seconds)
         return answers
+
+    @property
+    def cpu(self) -> tuple[float, float]:
+        """CPU seconds of Python's workers, and of the other processes: JVMs, and those from which
+        workers are forked.
+        """
+        if self._spark.started:
+            self._cpu |= processes.below_this_one(known=self._cpu)
+        workers = sum(seconds for (is_worker, *_), seconds in self._cpu.items() if is_worker)
+        return workers, sum(self._cpu.values()) - workers
 
     def _tasks(self, count: int) -> Any:
         """An RDD of so many numbers, each in a partition of its own, which stay where they are."""
@@ -72,9 +86,9 @@ class Executors:
 
 def _called(
     function: Callable[[Any], Any], arguments: list[Any], numbers: Iterable[int]
-) -> Iterator[tuple[int, int, Any]]:
-    """The work of a task: the calls for its numbers. Yields the number, that of the attempt, and
-    the answer.
+) -> Iterator[tuple[int, int, Any, dict[tuple[bool, str, int], float]]]:
+    """The work of a task: the calls for its numbers. Yields the number, that of the attempt, the
+    answer, and CPU seconds of processes.
     """
     from pyspark import TaskContext
 
@@ -82,7 +96,7 @@ def _called(
     attempt = context.attemptNumber() if context else 0
     for number in numbers:
         if arguments[number] is not None:
-            yield number, attempt, function(arguments[number])
+            yield number, attempt, function(arguments[number]), processes.above_this_one()
 
 
 def _as_user_error(told: str) -> UserError:

@@ -1,6 +1,6 @@
-"""An S3 server (moto) at two ports of this machine: at the first one request in twenty fails,
-before or after it has had its effect. Ends when its input does. It runs in the environment of
-requirements-nightly.txt.
+"""An S3 server (moto) at three ports of this machine: at the first one request in twenty fails,
+before or after it has had its effect; at the second one in fifty, and each takes 200 ms more. Ends
+when its input does. It runs in the environment of requirements-nightly.txt.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import logging
 import random
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,20 +17,23 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 FAILING = 0.05  # of all requests
+SLOWLY_FAILING, DELAY_S = 0.02, 0.2
 
 Application = Callable[..., Iterable[bytes]]
 
 
 class Flaky:
-    """A WSGI application that fails some requests."""
+    """A WSGI application that fails some requests, and answers late."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Application, failing: float, delay_s: float = 0.0) -> None:
         self.application, self.chance = application, random.Random()
+        self.failing, self.delay_s = failing, delay_s
         self.requests = self.failed = 0
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         self.requests += 1
-        if self.chance.random() >= FAILING:
+        time.sleep(self.delay_s)
+        if self.chance.random() >= self.failing:
             return self.application(environ, start)
         self.failed += 1
         if self.chance.random() < 0.5:
@@ -49,10 +53,10 @@ def served(application: Application) -> int:
 def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     steady = DomainDispatcherApplication(create_backend_app)
-    flaky = Flaky(steady)
-    print(served(flaky), served(steady), flush=True)
+    flaky, slow = Flaky(steady, FAILING), Flaky(steady, SLOWLY_FAILING, DELAY_S)
+    print(served(flaky), served(slow), served(steady), flush=True)
     sys.stdin.read()
-    print(flaky.requests, flaky.failed, flush=True)
+    print(flaky.requests, flaky.failed, slow.requests, slow.failed, flush=True)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class InProcess:
 
     def __init__(self, shards: int, unrest: float = 0.0, seed: int = 0) -> None:
         self.shards, self.unrest, self.retries = shards, unrest, 0
-        self.calls = 0
+        self.calls, self.cpu = 0, (0.0, 0.0)
         self._chance = random.Random(seed)
 
     def run(

@@ -126,6 +126,17 @@ def test_a_mistake_is_found_at_the_same_depth_with_a_path_that_replays(tmp_path,
         assert reference.Semantics(about.spec).follow(violation.key) == violation.path
 
 
+def test_a_scope_that_one_process_ends_sooner_is_refused_unless_it_is_asked_for(tmp_path):
+    with pytest.raises(UserError, match=r"sooner than Spark starts.* --hand-over 0 spreads them"):
+        distribute(faulty(), InProcess(2), str(tmp_path))
+    asked = distribute(faulty(), InProcess(2), str(tmp_path), widest=1 << 20)
+    assert counted(asked) == alone() and asked.distribution["shards"] == 0
+    stopped = distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000))
+    assert stopped.verdict == "unknown" and "1,000 states" in stopped.reason
+    broken = subject("classic", mutation="no_sync_deadline").spec  # an answer is not withheld
+    assert distribute(broken, InProcess(2), str(tmp_path)).verdict == "violated"
+
+
 class Dies(InProcess):
     """A driver that is gone after so many calls."""
 
@@ -170,7 +181,12 @@ def test_a_limit_ends_it_with_unknown_and_the_store_goes_on(tmp_path):
         and "limit of 1,000 states" in stopped.reason
         and str(tmp_path) in stopped.reason
     )
-    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == alone()
+    resumed = distribute(spec, InProcess(2), str(tmp_path), resume=True)
+    assert counted(resumed) == alone()
+    before, after = stopped.distribution["cpu"], resumed.distribution["cpu"]
+    for part in ("driver", "one_process"):
+        assert after[part] > before[part] > 0
+    assert after["one_process"] < after["driver"]  # which does the executors' work here, too
 
 
 def test_a_store_of_another_scope_or_with_a_search_in_it_is_refused(stopped):

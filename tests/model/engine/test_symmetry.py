@@ -5,7 +5,7 @@ what a search of all states answers.
 import tempfile
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,9 @@ Engine = Callable[..., Verdict]
 
 def by_shards(spec: Spec, **more: Any) -> Verdict:
     """By a cluster of this process that repeats calls and loses caches."""
-    cluster = InProcess(2, unrest=0.05)
     with tempfile.TemporaryDirectory() as there, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_DIRS", f"{there}/local")
-        return distribute(spec, cluster, f"{there}/store", widest=0, **more)
+        return distribute(spec, InProcess(2, 0.05), f"{there}/store", widest=0, **more)
 
 
 ENGINES = [reference.explore, fast.explore, by_shards]
@@ -436,37 +435,6 @@ def test_a_search_with_symmetry_is_resumed_with_symmetry(tmp_path: Path):
     resumed = fast.explore(spec, resume=tmp_path, symmetry=True)
     assert numbers(resumed) == numbers(fast.explore(spec))
     assert resumed.symmetry.used
-
-
-def test_a_search_over_shards_is_resumed_with_the_symmetry_of_its_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "local"))
-    spec, plain = spec_of(use), numbers(fast.explore(spec_of(use)))
-    for asked in (True, False):
-        search = partial(distribute, spec, InProcess(2), f"{tmp_path}/{asked}", widest=0)
-        assert search(Limits(states=2), symmetry=asked).verdict == "unknown"
-        with pytest.raises(CheckpointError, match="--no-symmetry"):
-            search(resume=True, symmetry=not asked)
-        resumed = search(resume=True, symmetry=None)
-        assert numbers(resumed) == plain and resumed.symmetry.used is asked
-    assert resumed.symmetry.reason == "the store is of a search without it"
-
-
-def test_shards_that_are_continued_with_symmetry_begin_again_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "local"))
-    spec = spec_of(wait, open_up, first_come)
-    search = partial(distribute, spec, InProcess(2), str(tmp_path / "store"), widest=0)
-    stopped = search(Limits(states=1), symmetry=True)
-    assert stopped.verdict == "unknown" and stopped.symmetry.used
-    resumed = search(resume=True, symmetry=None)
-    assert numbers(resumed) == numbers(fast.explore(spec))
-    assert "first_come is possible at two indexes at once" in resumed.symmetry.reason
-    # what the store holds is the second search
-    again = search(resume=True, symmetry=None)
-    assert numbers(again) == numbers(resumed) and not again.symmetry.used
 
 
 def test_a_search_that_keeps_checkpoints_begins_again_without_symmetry(tmp_path: Path):

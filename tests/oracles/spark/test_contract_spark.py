@@ -11,11 +11,13 @@ from groupcheck.model.variants import load, names
 
 # The values of transactions travel, too.
 MORE: dict[str, dict[str, Any]] = {
-    "offsets": {"records": 1, "faults": {"session_timeout": 1}, "commits": "transactions"}
+    # One state of each orbit travels.
+    "classic": {"members": 3},
+    "offsets": {"records": 1, "faults": {"session_timeout": 1}, "commits": "transactions"},
 }
 
 
-QUICK = ("async_server", "classic", "connect", "offsets", "sticky_partitioner", "twins")
+QUICK = ("classic", "offsets")
 
 
 @pytest.mark.parametrize(
@@ -25,8 +27,13 @@ def test_two_executors_count_as_one_process_does(name: str) -> None:
     cover = next(c for c in load(name).covers if c.fields.keys() & {"faults", "any_faults"})
     scope = {**cover.fields, **MORE.get(name, {})}
     alone = check(name, **scope)
-    over = check(name, **scope, spark="local[2]", hand_over=20)
+    over = check(name, **scope, spark="local[2]", hand_over=0)
     keys = ("verdict", "states", "transitions", "depth", "rules", "goals")
     counts = [{key: getattr(r.verdict, key) for key in keys} for r in (alone, over)]
     assert counts[0] == counts[1]
-    assert over.verdict.distribution
+    assert over.verdict.distribution and over.verdict.distribution["levels"]
+    assert over.verdict.symmetry.used or name != "classic"
+    cpu = over.verdict.distribution["cpu"]
+    whole = cpu["driver"] + cpu["executors"] + cpu["spark"]
+    assert min(cpu["driver"], cpu["executors"], cpu["spark"]) > 0
+    assert 0 < cpu["one_process"] < whole == pytest.approx(cpu["ratio"] * cpu["one_process"])

@@ -8,6 +8,7 @@ import functools
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from attrs import evolve
 
@@ -25,6 +26,7 @@ from groupcheck.model.engine.fast.memory import Watch, peak_bytes, without_colle
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
 from groupcheck.model.engine.fast.shards.addresses import again
+from groupcheck.model.engine.fast.shards.cpu import Cpu
 from groupcheck.model.engine.fast.shards.lease import must_be_free
 from groupcheck.model.engine.fast.shards.owned import Piece
 from groupcheck.model.engine.fast.shards.replica import dealt, scratch_log
@@ -50,7 +52,7 @@ def distribute(
     progress: Callable[[Progress], None] | None = None,
     *,
     shards: int | None = None,
-    widest: int = WIDEST,
+    widest: int | None = None,
     most: int = HANDED,
     resume: bool = False,
     lasting: bool = True,
@@ -63,12 +65,13 @@ def distribute(
 
     `store`: a URI that every executor reaches. `shards`: parts of the states, as many as the
     cluster has cores if not said. `widest`: the first level of so many states is handed over;
-    below, the search goes on in this process. `most`: states that a shard hands to the driver at
-    once. `resume`: go on with what the store holds, which has its shards. `lasting`: does the store
-    stay afterwards? `symmetry`, `required`, `goals`: as in `Options`; where executors find that
-    permutations do make a difference, the search begins again without it. Raises `StoreError`,
-    `CheckpointError`, `RuleError`, and `UserError` for a spec or limits that cannot be spread, and
-    for other `shards` than the store has.
+    below, the search goes on in this process. If not said, a search that ends there is refused,
+    because one process is quicker than a cluster starts. `most`: states that a shard hands to the
+    driver at once. `resume`: go on with what the store holds, which has its shards. `lasting`: does
+    the store stay afterwards? `symmetry`, `required`, `goals`: as in `Options`; where executors
+    find that permutations do make a difference, the search begins again without it. Raises
+    `StoreError`, `CheckpointError`, `RuleError`, and `UserError` for a spec or limits that cannot
+    be spread, and for other `shards` than the store has.
     """
     began = time.perf_counter()
     must_be_spreadable(spec, limits)
@@ -117,7 +120,7 @@ def _searched(
     limits: Limits,
     progress: Callable[[Progress], None] | None,
     shards: int | None,
-    widest: int,
+    widest: int | None,
     most: int,
     lasting: bool,
     goals: Sequence[str],
@@ -137,32 +140,45 @@ def _searched(
                 do="leave out --shards",
             )
         return _finished(spread, goals)
+    cpu = Cpu(driver=-time.process_time())
     search = Search(spec, symmetry)
     search.kept = Kept()
     watch = Watch(search, peak_bytes())
     run = Run(search, limits, progress, None, began, numbers_of(search), watch)
     run.goals = goals
     run.begin()
-    with interrupts(run):
-        run.levels(widest)
+    with interrupts(run), cpu.as_one_process():
+        run.levels(WIDEST if widest is None else widest)
     if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
-        note = (
-            f"no level had {widest:,} states: this process did it alone, the executors had "
-            "nothing to do"
-        )
-        found = verdict_of(run)
-        return evolve(
-            found,
-            notes=(*found.notes, note),
-            distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
-        )
+        return _alone(run, widest)
     parts = shards or cluster.shards
     try:
         spread = _handed_over(run, ours, where, cluster, parts, most)
     except UnwrittenError as error:
         run.reason = UNWRITTEN
         return evolve(verdict_of(run), unsaved=error)
+    spread.cpu = cpu + Cpu(driver=spread.taken)
     return _finished(spread, goals, is_new=True)
+
+
+def _alone(run: Run, widest: int | None) -> Verdict:
+    """The answer of a search that ended before it was handed over. Raises `UserError` where it is
+    complete and nobody asked to hand over any sooner.
+    """
+    found = verdict_of(run)
+    if widest is None and found.verdict != "violated" and not run.reason:
+        raise UserError(
+            f"one process explores all {found.states:,} states in {run.seconds:.1f} s, sooner than"
+            f" Spark starts: no level has {WIDEST:,} that are stored",
+            where="--spark",
+            do="leave out --spark; --hand-over 0 spreads them all the same",
+        )
+    note = (
+        f"no level had {WIDEST if widest is None else widest:,} states: this process did it alone,"
+        " the executors had nothing to do"
+    )
+    spread: dict[str, Any] = {"shards": 0, "handed_over_at_level": None, "levels": []}
+    return evolve(found, notes=(*found.notes, note), distribution=spread)
 
 
 def must_be_spreadable(spec: Spec, limits: Limits) -> None:
@@ -262,5 +278,5 @@ def _resumed(
     return Spread(
         search, store, cluster, telling, m.run, known, ours, m.shards, most, limits, progress,
         time.perf_counter() - m.seconds, m.level, m.numbers.states, m.counted, m.pieces, m.incoming,
-        m.witness, m.met, m.costs, m.memory, finished=m.finished,
+        m.witness, m.met, m.costs, m.memory, finished=m.finished, cpu=m.cpu,
     )  # fmt: skip

@@ -37,6 +37,8 @@ from attrs import asdict, evolve, frozen
 from groupcheck.model.engine.errors import CheckpointError, UserError
 from groupcheck.model.engine.fast.checkpoint import Numbers, fitting, same_model, structured
 from groupcheck.model.engine.fast.identity import SYMMETRY, Identity
+from groupcheck.model.engine.fast.shards.cpu import Cpu
+from groupcheck.model.engine.fast.shards.cpu import in_words as cpu_in_words
 from groupcheck.model.engine.fast.shards.owned import Piece
 from groupcheck.model.engine.fast.shards.store import Store, StoreError
 
@@ -93,6 +95,7 @@ class Manifest:
     seconds: float
     memory: int
     counted: int
+    cpu: Cpu
     costs: list[LevelCost]
 
 
@@ -206,7 +209,7 @@ def _furthest(ours: Identity, store: Store, runs: set[str]) -> Manifest:
 
 
 def distribution(
-    costs: Sequence[LevelCost], sizes: Sequence[int], store: str, retries: int
+    costs: Sequence[LevelCost], sizes: Sequence[int], store: str, retries: int, cpu: Cpu
 ) -> Mapping[str, Any]:
     """As plain JSON. `sizes`: states of each shard; `store`: its URI as it may be shown."""
     return {
@@ -217,6 +220,7 @@ def distribution(
         "skew": max(sizes) * len(sizes) / max(1, sum(sizes)),
         "retries": retries,
         "bytes_exchanged": sum(c.written for c in costs),
+        "cpu": cpu.document(),
         "levels": [asdict(c) for c in costs],
     }
 
@@ -232,5 +236,6 @@ def in_words(spread: Mapping[str, Any]) -> str:
         f"from level {spread['handed_over_at_level']} on over {spread['shards']} shards"
         f" (skew {spread['skew']:.2f}): {rate:,.0f} states/s,"
         f" {spread['bytes_exchanged'] / 2**20:,.0f} MiB written, {spread['retries']} calls"
-        f" repeated, longest level {max(c['seconds'] for c in levels):.1f} s"
+        f" repeated, longest level {max(c['seconds'] for c in levels):.1f} s;"
+        f" {cpu_in_words(spread['cpu'])}"
     )

@@ -26,6 +26,7 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.memory import Family
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
+from groupcheck.model.engine.fast.shards.cpu import Cpu
 from groupcheck.model.engine.fast.shards.items import Items
 from groupcheck.model.engine.fast.shards.lease import Lease
 from groupcheck.model.engine.fast.shards.owned import Piece
@@ -50,7 +51,7 @@ class Cluster(Protocol):
     """Executors. `run` calls a function for every argument that is not None, on any executor,
     perhaps more than once, and returns the answers in the order of the arguments. Meanwhile it
     calls `pulse` now and then, which may raise to give up. `retries`: how many calls had to be
-    repeated.
+    repeated. `cpu`: CPU seconds so far of its workers, and of its other processes.
     """
 
     @property
@@ -58,6 +59,9 @@ class Cluster(Protocol):
 
     @property
     def retries(self) -> int: ...
+
+    @property
+    def cpu(self) -> tuple[float, float]: ...
 
     def run(
         self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]
@@ -110,6 +114,10 @@ class Spread:
     out: list[tuple[Words, list[int]]] = field(factory=list)
     finished: bool = False
     family: Family = field(factory=Family)
+    # CPU seconds until this object was made, those of earlier drivers included, with all of
+    # `one_process`; and what this process had taken then.
+    cpu: Cpu = field(factory=Cpu)
+    taken: float = field(factory=time.process_time)
     lease: Lease = field(
         init=False, default=Factory(lambda self: Lease(self.store, self.run), takes_self=True)
     )
@@ -168,6 +176,7 @@ class Spread:
         answers = self._asked(advance, works, self.pulse)
         for why, table in (x.unequal for x in answers if x.unequal):
             self.search.unequal(why, table)
+        self.cpu.one_process += sum(x.expanding for x in answers)
         self.read += sum(x.bytes[0] for x in answers)
         self.written += sum(x.bytes[1] for x in answers)
         return answers
@@ -250,7 +259,7 @@ class Spread:
         """Looks predicates up for states whose combinations were new."""
         s = self.search
         self._in_hand(items.states, items.widths)
-        with self._witnessed():
+        with self._witnessed(), self.cpu.as_one_process():
             for first in range(0, len(items.examinations), EXAMINED):
                 some = np.ascontiguousarray(items.examinations[first : first + EXAMINED])
                 s.run(r.RECHECK, 0, len(some), some)
@@ -263,7 +272,7 @@ class Spread:
         n = self._in_hand(items.states, items.widths)
         live, s.registers[r.LIVE] = int(s.registers[r.LIVE]), 0
         try:
-            with self._witnessed():
+            with self._witnessed(), self.cpu.as_one_process():
                 s.requeue(np.ascontiguousarray(items.firings).reshape(-1))
                 s.settle()
                 quiet = s.without_successors(np.ascontiguousarray(items.rests))
@@ -383,6 +392,11 @@ class Spread:
     def seconds(self) -> float:
         return time.perf_counter() - self.began
 
+    @property
+    def cpu_so_far(self) -> Cpu:
+        """CPU seconds of the whole search."""
+        return self.cpu + Cpu(time.process_time() - self.taken, *self.cluster.cpu)
+
     def pulse(self) -> None:
         """A sign of life. Raises `StoppedError` when a limit is reached."""
         self.lease.renew()
@@ -411,7 +425,7 @@ class Spread:
             manifests.FORMAT, self.identity, self.run, self.shards, self.level, numbers,
             s.rows.calls, s.findings.wrong, self.witness, self.met, self.pieces, self.incoming,
             self.telling.names, self.finished, self.seconds, self.memory, self.counted,
-            self.costs,
+            self.cpu_so_far, self.costs,
         )  # fmt: skip
         manifests.keep(self.store, manifest, self.known)
         self.store.is_resumable = self.identity is not None
@@ -424,7 +438,9 @@ class Spread:
             for name, at, _, kind in s.findings.in_order()
         ]
         sizes = [sum(p.states for p in pieces) for pieces in self.pieces]
-        spread = manifests.distribution(self.costs, sizes, self.store.uri, self.cluster.retries)
+        spread = manifests.distribution(
+            self.costs, sizes, self.store.uri, self.cluster.retries, self.cpu_so_far
+        )
         notes = [*s.tabled.notes, manifests.in_words(spread)]
         if self.states < WORTH:
             notes.append(

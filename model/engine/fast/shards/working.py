@@ -18,6 +18,7 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, is_ready, load
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.shape import Shape
+from groupcheck.model.engine.fast.shards.cpu import Cpu
 from groupcheck.model.engine.fast.shards.items import Items, pairs
 from groupcheck.model.engine.fast.shards.owned import Owned, Piece, owned, states_in
 from groupcheck.model.engine.fast.shards.replica import (
@@ -103,6 +104,8 @@ class Report:
     counted: int
     # Why permutations make a difference, and in which table; None: they do not.
     unequal: tuple[int, int] | None
+    # CPU seconds of expanding states: what one process would do, too.
+    expanding: float
 
 
 def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
@@ -315,11 +318,11 @@ def advance(work: Work) -> Report:
     store = Store(work.store, work.is_resumable)
     replica = replica_for(work.run, store, work.updates)
     registers, p = replica.registers, replica.packed
-    shift = _Shift(work, store, replica, np.zeros((0, p.words), np.uint64))
+    shift, cpu = _Shift(work, store, replica, np.zeros((0, p.words), np.uint64)), Cpu()
     if work.left is not None:
         block = store.read(work.left)
         items = Items.of(block.sections, block.header["widths"], replica.packed)
-        with shift.noting_faults():
+        with shift.noting_faults(), cpu.as_one_process():
             shift.retry(items.moved_to(replica.packed))
     else:
         if work.incoming is None:
@@ -328,7 +331,7 @@ def advance(work: Work) -> Report:
             with owned(replica, store, work.run, work.shard, work.pieces) as there:
                 shift.rebuilt = there.rebuilt
                 shift.arrive(there)
-        with shift.noting_faults():
+        with shift.noting_faults(), cpu.as_one_process():
             shift.expand()
     dealt_to = shift.deal()
     examinations = shift.hand_over(shift.examinations, [], [])
@@ -349,6 +352,7 @@ def advance(work: Work) -> Report:
         shift.memory,
         shift.counted,
         shift.unequal,
+        cpu.one_process,
     )
 
 
