@@ -114,7 +114,7 @@ class Truth:
         if not self.rounds:
             return
         current = self.rounds[-1]
-        done = self._settled == self._members and self._target == current.to_generation
+        done = self._settled >= self._members and self._target == current.to_generation
         if done and current.outcome == "open":
             self.rounds[-1] = evolve(current, outcome="assigned")
 
