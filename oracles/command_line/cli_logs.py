@@ -39,9 +39,13 @@ DIALECTS = (
     "consumer-4.3-debug",
     "consumer-4.2-debug",
     "consumer-4.0-debug",
+    "consumer-4.3-regex-debug",
     "requests-consumer",
+    "requests-consumer-regex",
+    "requests-consumer-appends",
     "requests-consumer-static",
     "requests-consumer-librdkafka",
+    "requests-consumer-librdkafka-static",
 )
 
 

@@ -142,6 +142,7 @@ _CONSUMER = (
     _consumer("requests-consumer-appends", "4.3.1", fails=True),
     _consumer("requests-consumer-static", "4.4.0", 2),
     _consumer("requests-consumer-librdkafka", "4.2.0", library="librdkafka"),
+    _consumer("requests-consumer-librdkafka-static", "4.2.0", 2, library="librdkafka"),
 )
 DIALECTS = {
     **{style.name: _broker(style.name) for style in (*STYLES, *OLD_STYLES)},

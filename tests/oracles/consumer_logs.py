@@ -30,6 +30,7 @@ BY_DAY = ("consumer-4.4", "consumer-4.2-debug", "requests-consumer")
 """With the first seed."""
 GROUP = "group-00000"
 NATIVE = "requests-consumer-librdkafka"
+NATIVES = (NATIVE, f"{NATIVE}-static")
 
 
 def runs_of(dialects: Iterable[str], by_day: Sequence[str] = BY_DAY) -> list[Any]:

@@ -21,6 +21,7 @@ from groupcheck.model.protocol.codes import (
     NONE,
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
+    UNRELEASED_INSTANCE_ID,
 )
 from groupcheck.model.protocol.consumer import client_faults, java_rules
 from groupcheck.model.protocol.consumer.client import Member
@@ -31,7 +32,7 @@ from groupcheck.oracles.generate.consumer.broker import TOPIC_ID, member, number
 from groupcheck.oracles.generate.consumer.course import LOSSES
 from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
 from groupcheck.oracles.generate.consumer.member_words import MemberWords
-from groupcheck.oracles.generate.consumer.records import POLL_MS
+from groupcheck.oracles.generate.consumer.records import LEAVING_EPOCHS, POLL_MS
 from groupcheck.oracles.generate.template import offset
 
 COORDINATOR, HANDLE = "b1:9092/1", "GroupCoordinator/1"
@@ -42,6 +43,9 @@ SAYS = {
     STALE_MEMBER_EPOCH: "Broker: The member epoch is stale",
     COORDINATOR_NOT_AVAILABLE: "Broker: Coordinator not available",
     UNKNOWN_MEMBER_ID: "Broker: Unknown member",
+    UNRELEASED_INSTANCE_ID: (
+        "Broker: The instance ID is still used by another member in the consumer group"
+    ),
     FENCED_MEMBER_EPOCH: "Broker: The member epoch is fenced by the group coordinator",
 }
 _REASONS = {
@@ -187,7 +191,8 @@ class NativeWords(MemberWords):
     def _leaves(self, me: int) -> None:
         self._say(me, "LEAVE", f"{GROUP}: leave (in state up)")
         self._say(me, "LEAVE", f"{COORDINATOR}: Leaving group")
-        self._request(me, "-1", "(null)", "NULL", "NULL")
+        epoch = LEAVING_EPOCHS[Kind.PARK if self.records.static(me) else Kind.LEAVE]
+        self._request(me, f"{epoch}", self._instance(me), "NULL", "NULL")
 
     def _terminates(self, me: int) -> None:
         told = "ConsumerGroupHeartbeat response received in state up"
@@ -209,6 +214,10 @@ class NativeWords(MemberWords):
             ' remote assignor "NULL"',
         )
 
+    def _instance(self, me: int) -> str:
+        """The group.instance.id as C prints it; that of a dynamic member is a null pointer."""
+        return f"i{me}" if self.records.static(me) else "(null)"
+
     def _beats(self, me: int, was: JavaMember, *, lost: bool) -> None:
         request = was.heartbeat(Tag.CURRENT, self.records.scope)
         joins = request.kind == Kind.JOIN
@@ -221,7 +230,7 @@ class NativeWords(MemberWords):
             self._say(me, "HEARTBEAT", 'Sending new subscription "t((null))[-1]"')
         epoch = number(0 if joins else self.records.known.get(me, 0))
         topics = "t((null))[-1]" if everything else "NULL"
-        self._request(me, epoch, "(null)" if everything else "NULL", owned, topics)
+        self._request(me, epoch, self._instance(me) if everything else "NULL", owned, topics)
         if lost:
             self._unreachable(me, TRANSPORT)
 
@@ -239,6 +248,8 @@ class NativeWords(MemberWords):
             why = f"failed due to: {SAYS[answer.code]}: will rejoin the group"
             self._say(me, "HEARTBEAT", f"ConsumerGroupHeartbeat {why}")
             self._gives_up(me, was)
+        elif label == "fatal":
+            self._fails(me, answer.code)
         elif label == "unavailable":
             self._unreachable(me, SAYS[answer.code])
         elif answer.code == NONE and label == "well":
@@ -258,6 +269,15 @@ class NativeWords(MemberWords):
             if answer.assigned is not None and now.taking is not None:
                 told = "Reconciliation in progress, postponing next one"
                 self._say(me, "HEARTBEAT", told)
+
+    def _fails(self, me: int, code: int) -> None:
+        """The coordinator refuses it for good."""
+        if code != UNRELEASED_INSTANCE_ID:
+            self.foreign = True  # librdkafka goes on
+            return
+        told = f"Fatal error: {SAYS[code]}: ConsumerGroupHeartbeat fatal error: {SAYS[code]}"
+        self._say(me, "FATAL", told)
+        self._revokes_all(me, "Fatal error in ConsumerGroupHeartbeat API response", lost=True)
 
     # -- its assignment
 

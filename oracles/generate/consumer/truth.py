@@ -56,7 +56,7 @@ class Truth:
                 self._why = "join", (h.member,)
             case Refreshed():
                 self._why = "metadata_change", ()
-            case Replaced():
+            case Replaced() if h.former != h.member:  # else it has what it had
                 self._renamed(h.former, h.member, now)
             case Went() if h.how != "away":
                 self._members.discard(h.member)
@@ -114,7 +114,7 @@ class Truth:
         if not self.rounds:
             return
         current = self.rounds[-1]
-        done = self._settled == self._members and self._target == current.to_generation
+        done = self._settled >= self._members and self._target == current.to_generation
         if done and current.outcome == "open":
             self.rounds[-1] = evolve(current, outcome="assigned")
 
