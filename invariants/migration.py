@@ -12,14 +12,21 @@ from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.memory import Convert, Core, Phase, Seat
 from groupcheck.model.protocol.consumer.messages import Link
 from groupcheck.model.protocol.family import MIGRATION
-from groupcheck.model.protocol.migration import classic_requests, conversions
-from groupcheck.model.protocol.migration.classic_member import Process, holding, is_classic
+from groupcheck.model.protocol.migration import classic_requests, conversions, rounds
+from groupcheck.model.protocol.migration.classic_member import (
+    ClassicMember,
+    Process,
+    holding,
+    is_classic,
+)
+from groupcheck.model.protocol.migration.round_walks import ROUNDS
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 
 @view(of=MIGRATION)
 def in_use(seat: Seat | None, client: Process, link: Link) -> int:
-    """What a process consumes, unless the coordinator has removed it: then it is a zombie, which
+    """What a process consumes, unless the coordinator has removed it, or has ended a round without
+    it (its rebalance timeout is over, which is its max.poll.interval.ms): then it is a zombie, and
     its next request tells it.
     """
     return holding(seat, client, link)
@@ -112,6 +119,32 @@ def conversion_keeps_members(before: Any, after: Any) -> bool:
         return False
     kept = isinstance(errand, Convert) and errand.phase is None and before.seat is not None
     return not kept or after.seat.target == before.seat.assigned
+
+
+@invariant(
+    of=MIGRATION,
+    source="KIP-848, online migration; JoinGroup and SyncGroup",
+    broken="a member waits for an answer to its JoinGroup or SyncGroup that never comes",
+)
+def waiting_member_is_answered(seat: Seat | None, client: Process) -> bool:
+    """A member that waits for the answer to a JoinGroup or a SyncGroup is one whose request the
+    coordinator has parked. Conversions, timers and fail-overs answer what they cut off.
+    """
+    if not isinstance(client, ClassicMember) or not client.waits:
+        return True
+    return seat is not None and (seat.waits or seat.part.syncs)
+
+
+@step_invariant(
+    "core",
+    rules=(rounds.join_phase_over.name,),
+    source="K37; GroupMetadataManager.completeClassicGroupJoin",
+    broken="the join timer of a former round removes members of a group that is stable",
+    of=MIGRATION,
+)
+def join_timer_is_of_its_round(before: Any, after: Any) -> bool:
+    """The join timer of a classic group ends the round for which it was started, and no other."""
+    return before.core.phase in ROUNDS
 
 
 @goal("all i", of=MIGRATION)

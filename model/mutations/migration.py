@@ -24,6 +24,11 @@ def _forgets_the_plan(before: Values, label: str, after: Values) -> Values:
     return {"seat": evolve(seat, assigned=0, target=0)}
 
 
+def _tells_nobody(before: Values, label: str, after: Values) -> Values:
+    """Nothing is answered."""
+    return {"link": evolve(after["link"], parked=None)}
+
+
 MUTATIONS = (
     Mutation(
         id="first_round_is_no_group_yet",
@@ -114,6 +119,28 @@ MUTATIONS = (
         twists=reads(heartbeats.consumer_heartbeat, k36=AS_KAFKA),
     ),
     Mutation(
+        id="join_timer_outlives_its_round",
+        ticket="K37",
+        title="The join timer of a group that was upgraded removes members after its downgrade.",
+        family=MIGRATION,
+        invariant="join_timer_is_of_its_round",
+        doc=(
+            "The conversion to a consumer group leaves the join timer scheduled. If the group is a"
+            " classic one again when it fires, and stable, all dynamic members are removed."
+            " Reading: `k37=as_kafka`; seen with `k29=as_kafka`, as otherwise every downgrade"
+            " begins a round."
+        ),
+        scope={
+            "members": 2,
+            "partitions": 1,
+            "restarts": "both",
+            "static_members": 1,
+            "faults": {"rebalance_timeout": 1},
+            "k29": AS_KAFKA,
+        },
+        twists=reads(conversions.group_converted, k37=AS_KAFKA),
+    ),
+    Mutation(
         id="returns_and_counts_as_away",
         ticket="K38",
         title="A member that comes back with the classic protocol still counts as away.",
@@ -177,6 +204,21 @@ MUTATIONS = (
             "k29": AS_KAFKA,
         },
         twists=ruled(classic_requests.join_group, rebalances_successor=False),
+    ),
+    Mutation(
+        id="load_forgets_who_waits",
+        ticket=SEEDED,
+        title="Who waits for an answer does not hear that the coordinator has moved.",
+        family=MIGRATION,
+        invariant="waiting_member_is_answered",
+        doc="Seeded: what was parked is lost with the old coordinator, and nobody is told.",
+        scope={
+            "members": 2,
+            "partitions": 2,
+            "cooperative": True,
+            "faults": {"fail_over": 1},
+        },
+        twists=after(timers.load_member, change=_tells_nobody),
     ),
     Mutation(
         id="upgrade_forgets_the_plan",

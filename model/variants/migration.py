@@ -18,8 +18,8 @@ VARIANT = Variant(
     doc=(
         "A rolling upgrade, or its way back: processes are restarted with the other protocol, and"
         " meanwhile members of both are in one group. The coordinator is that of consumer groups"
-        " with what it does for classic members and for conversions; a round of a classic group is"
-        " one step once all have joined. Kafka's weak points are fields of the scope, each with the"
+        " with what it does for classic members and for conversions; the rounds of a classic group"
+        " go step by step. Kafka's weak points are fields of the scope, each with the"
         " mended reading as the default."
     ),
     scope_type=MigrationScope,

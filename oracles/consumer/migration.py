@@ -63,6 +63,7 @@ READINGS: Mapping[str, Any] = dict.fromkeys(
         "k30",
         "k31",
         "k36",
+        "k37",
         "k38",
         "kafka_20641",
     ),

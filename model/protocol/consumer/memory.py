@@ -142,6 +142,8 @@ class Round:
     recorded: bool = False
     # Its join timer is armed.
     join_timer: bool = False
+    # Of the ids that it has handed out: how many no process has any more.
+    orphans: int = 0
 
 
 @frozen

@@ -269,6 +269,11 @@ def succeeded(link: Link) -> Link:
     return evolve(without_epoch(link), late=late, held=held, apart=link.static)
 
 
+def remembered(link: Link) -> HandedOutId:
+    """What stays of an id that a process was handed out, once the process is gone."""
+    return link.handed_out if link.handed_out == HandedOutId.REMEMBERED else HandedOutId.NONE
+
+
 def gone(link: Link) -> Link:
     """The record of the member is removed: no epoch that is on its way means anything."""
     return evolve(retagged(retagged(link, True), True), tag=Tag.OLD)

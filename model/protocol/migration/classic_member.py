@@ -1,11 +1,12 @@
 """A member that uses the classic protocol, in a consumer group or in a classic one. It follows the
 answers to its JoinGroup, SyncGroup and Heartbeat; all of a request, its handling and the answer are
-one step, but for a JoinGroup that waits for those of others.
+one step, but for a JoinGroup that waits for those of others, and for a SyncGroup that waits for the
+leader's.
 
 Its generation stands on its link: `CURRENT` is that of its record, `PREVIOUS` another one, `OLD`
 that of a record which is gone.
 
-Left out: MEMBER_ID_REQUIRED, which costs a dynamic member one more JoinGroup.
+Left out: heartbeats while a JoinGroup or a SyncGroup waits.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from attrs import frozen
 from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.codes import (
     ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
     NONE,
+    NOT_COORDINATOR,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.consumer.client import Client, Member, hear_answer
-from groupcheck.model.protocol.consumer.memory import Core, Phase, Seat
+from groupcheck.model.protocol.consumer.memory import Seat
 from groupcheck.model.protocol.consumer.messages import (
     Kind,
     Link,
@@ -31,6 +34,7 @@ from groupcheck.model.protocol.consumer.messages import (
     Tag,
     idle,
     leave_of,
+    remembered,
     succeeded,
 )
 from groupcheck.model.protocol.faults import Budget
@@ -53,7 +57,7 @@ class ClassicMember:
     subscribed: int = 0
     # It has a member id.
     known: bool = False
-    # Its JoinGroup waits for those of others; it was answered, and a SyncGroup comes next.
+    # Its JoinGroup or its SyncGroup waits; a SyncGroup is the next, or waits.
     waits: bool = False
     syncs: bool = False
     # The partitions that it consumes.
@@ -74,30 +78,33 @@ def is_classic(client: Process) -> bool:
     return isinstance(client, ClassicMember)
 
 
-def _join(client: ClassicMember, link: Link, scope: MigrationScope) -> tuple[ClassicMember, Link]:
+def _join(
+    client: ClassicMember, link: Link, scope: MigrationScope, *, waits: bool
+) -> tuple[ClassicMember, Link]:
     owned = client.holds if scope.cooperative else 0
     request = Request(
         Kind.JOIN_GROUP,
         owned=owned,
         full=True,
         subscribed=client.subscribed,
-        other=link.static and not client.known,
+        other=not client.known,
     )
-    return evolve(client, holds=owned), evolve(link, request=request)
+    return evolve(client, holds=owned, waits=waits), evolve(link, request=request)
 
 
 @rule(when=is_classic)
 def send_join(client: ClassicMember, link: Link, scope: MigrationScope) -> Iterator[Asks]:
     """A classic member joins; one that rebalances eagerly gives up all partitions before."""
     if client.joins:
-        yield _join(client, link, scope)
+        yield _join(client, link, scope, waits=True)
 
 
 @rule(when=is_classic)
 def send_sync(client: ClassicMember, link: Link) -> Iterator[Asks]:
     """A classic member asks for its share."""
-    if client.syncs:
-        yield client, evolve(link, request=Request(Kind.SYNC_GROUP, link.tag))
+    if client.syncs and not client.waits:
+        request = Request(Kind.SYNC_GROUP, link.tag)
+        yield evolve(client, waits=True), evolve(link, request=request)
 
 
 @rule(when=is_classic)
@@ -116,14 +123,14 @@ def lose_classic_answer(
         return
     left = budget.spend("lose_response")
     if client.joins:
-        after, asked = _join(client, link, scope)
+        after, asked = _join(client, link, scope, waits=False)
         yield "join", after, evolve(asked, lost=True), left
-    if client.syncs:
+    if client.syncs and not client.waits:
         request = Request(Kind.SYNC_GROUP, link.tag)
         yield "sync", evolve(client, syncs=False), evolve(link, request=request, lost=True), left
 
 
-@urgent(*hear_answer.labels, "rejoins", "lost", when=lambda link: link.answer is not None)
+@urgent(*hear_answer.labels, "rejoins", "lost", "named", when=lambda link: link.answer is not None)
 def hear_either(
     client: Process, link: Link, scope: MigrationScope
 ) -> Iterator[tuple[str, Process, Link]]:
@@ -133,16 +140,19 @@ def hear_either(
         return
     answer = link.answer
     assert answer is not None
-    link = evolve(link, answer=None)
+    link, client = evolve(link, answer=None), evolve(client, waits=False)
     again = evolve(client, state=Member.JOINING, syncs=False)
     if answer.code == NONE:
         yield _went_well(client, answer.assigned, evolve(link, tag=answer.tag), scope)
-    elif answer.code == REBALANCE_IN_PROGRESS:
+    elif answer.code == MEMBER_ID_REQUIRED:
+        yield "named", evolve(client, known=True), link
+    elif answer.code in (REBALANCE_IN_PROGRESS, NOT_COORDINATOR):
         yield "rejoins", again, link
     elif answer.code == ILLEGAL_GENERATION:
         yield "lost", evolve(again, holds=0), link
     elif answer.code == UNKNOWN_MEMBER_ID:
-        yield "lost", evolve(again, holds=0, known=False), evolve(link, tag=Tag.OLD)
+        link = evolve(link, tag=Tag.OLD, handed_out=remembered(link))
+        yield "lost", evolve(again, holds=0, known=False), link
     else:
         yield "fatal", ClassicMember(Member.FATAL), evolve(link, tag=Tag.OLD)
 
@@ -162,32 +172,6 @@ def _went_well(
     return "well", evolve(client, state=state, syncs=False, holds=share), link
 
 
-@urgent("answered", "unheard", when=lambda core: core.phase == Phase.STABLE)
-def answer_parked_join(
-    core: Core, seat: Seat | None, client: Process, link: Link
-) -> Iterator[tuple[str, Core, Seat, Process, Link]]:
-    """A round of a classic group is over: a JoinGroup that waited is answered."""
-    if seat is None or not seat.waits or core.errand is not None:
-        return
-    seat = evolve(seat, waits=False)
-    if isinstance(client, ClassicMember) and client.waits:
-        heard = evolve(client, waits=False, syncs=True, known=True)
-        yield "answered", core, seat, heard, evolve(link, tag=Tag.CURRENT, apart=False)
-    else:
-        yield "unheard", core, seat, client, link
-
-
-@urgent(when=is_classic)
-def join_is_cut_off(
-    seat: Seat | None, client: ClassicMember
-) -> Iterator[tuple[Seat | None, ClassicMember]]:
-    """The group became another one, or the coordinator another broker, or the member was removed:
-    its JoinGroup waits no longer, and it joins again.
-    """
-    if client.waits and (seat is None or not seat.waits):
-        yield seat, evolve(client, waits=False)
-
-
 def _is_member(client: Client, link: Link) -> bool:
     """Has it been told that it is one, and waits for no answer?"""
     return client.beats and idle(link) and link.tag != Tag.OLD
@@ -201,8 +185,8 @@ def restart_member(
     member leaves; a static one of the classic protocol says nothing.
     """
     if isinstance(client, ClassicMember):
-        if scope.restarts in ("upgrade", "both") and client.known and not client.waits:
-            after = succeeded(link)
+        if scope.restarts in ("upgrade", "both") and client.known:
+            after = evolve(succeeded(link), handed_out=remembered(link))
             if not link.static:
                 after = evolve(after, lost=True, request=Request(Kind.LEAVE_GROUP))
             yield "upgraded", Client(), after
@@ -226,11 +210,13 @@ def close_member(
         if _is_member(client, link):
             last = evolve(succeeded(link), lost=True, request=leave_of(link))
             yield "well", ended, last, left
-    elif client.known and not client.waits and client.state != Member.ENDED:
+        return
+    if client.known and client.state != Member.ENDED:
+        after = evolve(succeeded(link), handed_out=remembered(link))
         if link.static:
-            yield "silent", ended, succeeded(link), left
+            yield "silent", ended, after, left
         else:
-            last = evolve(succeeded(link), lost=True, request=Request(Kind.LEAVE_GROUP))
+            last = evolve(after, lost=True, request=Request(Kind.LEAVE_GROUP))
             yield "well", ended, last, left
 
 

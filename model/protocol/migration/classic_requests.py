@@ -122,9 +122,8 @@ def join_group(
     core, after = noted(core, before, request, scope)
     core = evolve(core, classics=core.classics + (seat is None or not seat.classic))
     after = evolve(after, classic=True)
-    if scope.requests == "anybody":
-        after = evolve(after, part=evolve(after.part, claimed=request.owned or 0))
-        link = evolve(link, handed_out=HandedOutId.NONE)
+    after = evolve(after, part=evolve(after.part, claimed=request.owned or 0))
+    link = evolve(link, handed_out=HandedOutId.NONE)
     if converts:
         release = scope.release
         stale = core.pending if release.notices_old_targets else changes

@@ -123,7 +123,8 @@ def convert_member(
     assert isinstance(errand, Convert)
     if seat is not None:
         behind = core.pending or not seat.current
-        if errand.phase is not None and behind and link.tag == Tag.CURRENT:
+        # A plan is that of the generation that began when the JoinGroups were answered.
+        if errand.phase is not None and not errand.round and behind and link.tag == Tag.CURRENT:
             link = evolve(link, tag=Tag.PREVIOUS)
         seat = converted(seat, errand, core.held, scope)
         errand = evolve(errand, held=_held(seat, errand))

@@ -15,13 +15,11 @@ SPENT_BY: Mapping[str, tuple[str, ...]] = {
     "lose_response": ("lose_answer:answer", "lose_classic_answer:join", "lose_classic_answer:sync"),
     "session_timeout": (
         "session_timeout:removed",
-        "classic_session_timeout",
         "round_session_timeout:removed",
         "round_session_timeout:forgotten",
     ),
     "rebalance_timeout": (
         "rebalance_timeout:removed",
-        "classic_rebalance_timeout",
         "join_phase_over:longer",
         "join_phase_over:ended",
     ),
@@ -36,6 +34,7 @@ SHOWS: tuple[Fields, ...] = (
     {"members": 2},
     *({**_TWO, "faults": {fault: 1}} for fault in SPENT_BY if fault != "crash"),
     {"members": 1, "partitions": 1, "faults": {"crash": 1, "session_timeout": 1}},
+    {**_TWO, "faults": {"crash": 1}},
     {**_TWO, "static_members": 1, "faults": {"close": 1, "session_timeout": 1}},
     {**_TWO, "restarts": "downgrade", "faults": {"session_timeout": 1}},
     {**_TWO, "restarts": "downgrade", "faults": {"lose_response": 1}},
@@ -49,7 +48,13 @@ SHOWS: tuple[Fields, ...] = (
         "partitions": 1,
         "requests": "anybody",
         "static_members": 1,
-        "faults": {"session_timeout": 1, "join_timeout": 1, "sync_timeout": 1, "fail_over": 1},
+        "faults": {
+            "session_timeout": 1,
+            "rebalance_timeout": 1,
+            "join_timeout": 1,
+            "sync_timeout": 1,
+            "fail_over": 1,
+        },
     },
     {**_TWO, "requests": "anybody", "static_members": 2, "max_size": 1},
     {**_TWO, "requests": "anybody", "policy": "disabled"},
@@ -65,7 +70,6 @@ UNREACHED: Mapping[str, str] = {
     "reconcile:assigning": _INSTANT,
     "reconcile:revoking": _INSTANT,
     "lose_answer:connection": "the wire of groups that migrate is never explicit",
-    "join_group:asked": "takes a scope with some 20,000 states; rows of `conform` have it",
     "upgrade_group:broken": "only with k13=as_kafka, which breaks a promise",
 }
 BOOKKEEPING: Mapping[str, str] = {}

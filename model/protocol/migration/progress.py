@@ -1,9 +1,9 @@
 """Groups that migrate as `--progress` checks them: which steps happen in the end.
 
 Weakly fair, each for each member by itself: members subscribe, join, ask for their shares, send
-heartbeats and take what they are given; the leader of a classic group makes its plan once all have
-joined; the session of a process ends that is gone and does not come back. Not fair: every fault,
-and restarts.
+heartbeats and take what they are given; the first round of a classic group ends; so does the
+session of an id that nobody uses, and that of a process that is gone and does not come back. Not
+fair: every fault, and restarts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from groupcheck.model.engine import Fairness, ScopeError, Spec, rule, weak
 from groupcheck.model.protocol.consumer.client import Member
 from groupcheck.model.protocol.consumer.memory import Core, Seat
 from groupcheck.model.protocol.consumer.messages import Link, gone
-from groupcheck.model.protocol.migration.classic_group import group_without
 from groupcheck.model.protocol.migration.classic_member import Process
+from groupcheck.model.protocol.migration.round_members import group_without
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
 FAIR: tuple[Fairness, ...] = (
@@ -27,7 +27,8 @@ FAIR: tuple[Fairness, ...] = (
     weak("send_join"),
     weak("send_sync"),
     weak("send_classic_heartbeat"),
-    weak("finish_round"),
+    weak("first_round_over"),
+    weak("id_expires"),
     weak("ghost_leaves"),
     weak("session_over"),
 )
@@ -59,4 +60,5 @@ def progress(spec: Spec) -> Spec:
             do="take restarts=upgrade or restarts=downgrade",
         )
     rules = (session_over, *spec.rules)
-    return attrs.evolve(spec, rules=rules, invariants=(), ends=(), deadlock=False, fair=FAIR)
+    fair = [f for f in FAIR if {r.name for r in rules}.issuperset(f.names)]
+    return attrs.evolve(spec, rules=rules, invariants=(), ends=(), deadlock=False, fair=fair)

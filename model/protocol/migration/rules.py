@@ -18,15 +18,16 @@ from groupcheck.model.protocol.consumer.client import Client
 from groupcheck.model.protocol.consumer.rules import COORDINATOR as OF_CONSUMER
 from groupcheck.model.protocol.consumer.rules import spec as consumer_spec
 from groupcheck.model.protocol.migration import (
-    classic_group,
     classic_member,
     conversions,
     round_hooks,
+    round_members,
     rounds,
 )
 from groupcheck.model.protocol.migration.anybody import anybody_asks
 from groupcheck.model.protocol.migration.classic_member import ClassicMember
 from groupcheck.model.protocol.migration.classic_requests import CLASSIC_RULES
+from groupcheck.model.protocol.migration.round_walks import WALK, elect_leader
 from groupcheck.model.protocol.migration.scope import MigrationScope
 from groupcheck.model.protocol.transform import (
     extended,
@@ -47,9 +48,7 @@ ADDED = (
     conversions.sync_timeout,
     *CLASSIC_RULES,
 )
-COORDINATOR = OF_CONSUMER | {
-    rule.name for rule in (*ADDED, *classic_group.HANDLERS, *classic_group.TIMERS, *rounds.RULES)
-}
+COORDINATOR = OF_CONSUMER | {rule.name for rule in (*ADDED, *rounds.RULES, *round_members.TIMERS)}
 # There is no interval, and all topics are there.
 GONE = (timers.interval_passes, timers.add_partition, heartbeats.resolve_pattern)
 # Nobody has processes.
@@ -96,34 +95,43 @@ def spec(scope: MigrationScope) -> Spec:
     return attrs.evolve(base, name="migration")
 
 
-def _with_anybody(base: Spec) -> Spec:
+def _with_rounds(base: Spec) -> Spec:
+    """The rounds of classic groups go step by step."""
     changed = [
         extended(own(base, conversions.convert_member), round_hooks.member_converted),
+        extended(own(base, conversions.convert_end), round_hooks.ghosts_converted),
         extended(own(base, conversions.group_converted), round_hooks.all_converted),
         outcomes_changed(own(base, timers.move_coordinator), round_hooks.moves),
         extended(own(base, timers.load_member), round_hooks.member_loaded, "link"),
+        extended(own(base, timers.load_ghosts), round_hooks.ghosts_loaded),
     ]
-    base = rebuilt(without(base, *GONE_WITH_MEMBERS), changed)
-    base = inserted(base, own(base, conversions.upgrade_group), *rounds.HANDLERS, *rounds.WALK)
+    base = rebuilt(base, changed)
+    base = inserted(base, own(base, targets.begin_errand), elect_leader)
+    return inserted(base, own(base, conversions.upgrade_group), *rounds.HANDLERS, *WALK)
+
+
+def _with_anybody(base: Spec) -> Spec:
+    base = _with_rounds(without(base, *GONE_WITH_MEMBERS))
     asked = (*rounds.TIMERS, anybody_asks, rounds.nobody_hears_of_rounds)
     return inserted(base, own(base, anybody.nobody_hears), *asked)
 
 
 def _with_members(base: Spec, scope: MigrationScope) -> Spec:
-    first = own(base, client.hear_answer)
+    base = _with_rounds(base)
+    base = rebuilt(base, [extended(own(base, client_faults.crash), round_hooks.dies)])
     base = inserted(
         base,
-        first,
-        *classic_group.TIMERS,
+        own(base, client.hear_answer),
+        *rounds.TIMERS,
+        *round_members.TIMERS,
         *classic_member.MEMBER_RULES,
-        classic_member.hear_either,
-        classic_member.answer_parked_join,
-        classic_member.join_is_cut_off,
-        *classic_group.HANDLERS,
     )
     process = Client() if scope.restarts == "downgrade" else ClassicMember()
     clients = array(scope.members, process, of=Client | ClassicMember)
-    return rebuilt(without(base, *NOT_DONE), client=clients)
+    base = rebuilt(without(base, *NOT_DONE), client=clients)
+    # Urgent rules of one element that stand before all others may fire while a walk goes on.
+    heard = (classic_member.hear_either, round_members.hear_parked)
+    return attrs.evolve(base, rules=(*heard, *base.rules))
 
 
 def _timeout(base: Spec, rule: Rule) -> Rule:

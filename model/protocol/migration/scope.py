@@ -99,6 +99,10 @@ class MigrationScope(ConsumerScope):
         "a classic member that has to revoke, and goes on with heartbeats of the new protocol under"
         " the same id, revokes without a rebalance timer."
     )
+    k37: str = finding(
+        "the join timer of a round that an upgrade has ended runs on, and removes members of the"
+        " classic group that comes of a downgrade."
+    )
     k38: str = finding(
         "a static member that is away, and joins with the classic protocol under the member id that"
         " it had, still counts as away while it has to revoke something."
