@@ -51,18 +51,15 @@ _CAUSES = {
 """A statement -> why its member joins again."""
 _METADATA = re.compile(r"metadata|topics?\b|subscription", re.I)
 _REBALANCING = re.compile(r"rebalanc", re.I)
+_REFUSED = ("member_fenced", "member_unknown", "generation_old", "lost", "fatal")
 _TOLD_OF = ("rejoin_requested", "sync_failed")
 """An error in their words may say that another rebalance has begun."""
-_HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")
-"""Reasons that only say what the client did before."""
-_TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
-"""How long a join took, as KafkaJS prints it."""
+_HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")  # what the client did before
+_TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")  # how long a join took, in KafkaJS
 _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
 _HELD = {"assigned", "revoked", "lost"}
-_MEMBER_STATES = {"STABLE", "RECONCILING", "ACKNOWLEDGING"}
-"""A member of KIP-848 that leaves one of these was a member before."""
-_NO_MEMBER = {"JOINING", "UNSUBSCRIBED", "FENCED", "NOT_IN_GROUP"}
-"""And one that leaves one of these was none."""
+_MEMBER_STATES = {"STABLE", "RECONCILING", "ACKNOWLEDGING"}  # who leaves these was a member
+_NO_MEMBER = {"JOINING", "UNSUBSCRIBED", "FENCED", "NOT_IN_GROUP"}  # and these, none
 _SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
 _ENDS, _LEAVES = {"left", "closed"}, {"left", "poll_expired"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
@@ -77,8 +74,7 @@ _NUMBERS = {"generation", "epoch", "assignee", "setting_max__poll__interval__ms"
 _BEGINS = {"joined", "synced", "leading", "assigned"}
 """A line of these begins the generation that it names; any other may name the present one."""
 _GIVES = {"callback", "announced"}
-_NO_END = {"of", "begun"}
-"""Of a producer, or a close that has only begun."""
+_NO_END = {"of", "begun"}  # of a producer, or a close that has only begun
 _BEFORE = {"before", "begins", "answered"}
 """Steps of leaving that are not the moment itself."""
 
@@ -226,7 +222,8 @@ class MemberStory:
         """Why its first rebalance begins: it joins; where the log begins in the middle, whatever
         the lines before it say.
         """
-        if self._fresh:
+        told = self._why is not None and self._why[0] == _NOT_TOLD  # who is told is a member
+        if self._fresh and not told:
             return RebalanceCause.JOIN, ""
         return self._why or (_NOT_TOLD, "")
 
@@ -261,6 +258,9 @@ class MemberStory:
         if asks and number is None:
             self._joins(said, at)
         if not isinstance(number, int) or number < 0 or (self.modern and number == 0):
+            return
+        if self.modern and said.kind in _REFUSED:  # the epoch that it had
+            self._generation = number if self._generation is None else self._generation
             return
         known = self._generation, self.member
         if said.kind in ("joined", "synced") and is_another(
@@ -348,7 +348,7 @@ class MemberStory:
             first.cause = RebalanceCause.JOIN
         last = self._round_of(said.fields.get("generation"))
         if last is None or (last.generation is None and last.joined is None):
-            if last is not None and said.kind == "assigned" and not self.modern:
+            if last is not None and said.kind in ("assigned", "synced") and not self.modern:
                 last.synced = at  # whatever line told that it had joined
             return
         if said.kind == "joined" and not last.leader:
@@ -477,7 +477,7 @@ class MemberStory:
 
     @property
     def ids(self) -> list[str]:
-        """The ids that it had, in order; its name if its log tells none."""
+        """The ids that it had; its name if its log tells none."""
         return list(self.joined) or [self.member or self.name]
 
     @property
@@ -490,7 +490,7 @@ class MemberStory:
         its log perhaps: then what it gives up first tells that.
         """
         end = self.last.time if self.last else None
-        until = self.holdings.gave_up_older
+        until = None if self.modern else self.holdings.gave_up_older  # KIP-848 takes some
         for o in self.owned():
             if until is not None and o.since > until:
                 yield until, o.since
