@@ -178,7 +178,12 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         }
     else:
         code = packed_code(folder)  # the daemon finds it in the executor's folder, by this name
-        settings |= {"spark.files": str(code), "spark.executorEnv.PYTHONPATH": f"./{code.name}"}
+        settings |= {
+            "spark.files": str(code),
+            "spark.executorEnv.PYTHONPATH": f"./{code.name}",
+            # before the user's own extraJavaOptions, which stay
+            "spark.executor.defaultJavaOptions": JVM,
+        }
     if is_local(master) or "//127.0.0.1" in master or "//localhost" in master:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings

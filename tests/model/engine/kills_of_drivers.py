@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 from in_process import InProcess
 
@@ -122,7 +123,23 @@ def full_disk(where: str, folder: Path) -> int:
         (folder / "ballast").unlink()
         subprocess.run(["mount", "-o", "remount,size=200m", str(folder)], check=True)
         afterwards = search(where, folder)
-    print(f"{where} on a full disk: {on_full}; afterwards {afterwards}")
+    return judged(f"{where} on a full disk", on_full, afterwards)
+
+
+def full_disk_of_an_executor(folder: Path) -> int:
+    """The same where that disk is full on which executors keep their shards."""
+    local = Path(os.environ["SPARK_LOCAL_DIRS"], "tiny")
+    local.mkdir(parents=True)
+    with tiny_disk(local), patch.dict(os.environ, SPARK_LOCAL_DIRS=str(local)):
+        on_full = search("store", folder)
+        subprocess.run(["mount", "-o", "remount,size=200m", str(local)], check=True)
+        afterwards = search("store", folder)
+    return judged("executors on a full disk", on_full, afterwards)
+
+
+def judged(what: str, on_full: str, afterwards: str) -> int:
+    """How many of two answers are wrong: that on a full disk, and that with room."""
+    print(f"{what}: {on_full}; afterwards {afterwards}")
     return ("make room there, then --resume" not in on_full) + (afterwards != COUNTS)
 
 
@@ -145,7 +162,9 @@ def main() -> int:
             wrong += two_drivers(Path(folder, f"drivers-{run}"), chance)
         for where in WHERE if os.geteuid() == 0 else ():
             wrong += full_disk(where, Path(folder, f"full-{where}"))
-        if os.geteuid() != 0:
+        if os.geteuid() == 0:
+            wrong += full_disk_of_an_executor(Path(folder, "full-executor"))
+        else:
             print("a full disk: not done, only root may mount one")
     print(f"{wrong} wrong")
     return 1 if wrong else 0

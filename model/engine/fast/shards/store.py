@@ -18,6 +18,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ CODEC, LEVEL = "zstd", 1
 MOST_HEADER = 1 << 26
 DIGEST = 16
 LONGEST_NAME = 200
+REMOVERS = 16  # threads that remove files
 NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
 
 
@@ -244,6 +246,17 @@ class Store:
 
     def delete(self, names: Sequence[str]) -> None:
         """Removes files. Those that are gone already are ignored."""
-        for name in names:
+
+        def remove(path: str) -> None:
             with contextlib.suppress(OSError):
-                self._files.delete_file(self._path(name))
+                self._files.delete_file(path)
+
+        paths = [self._path(name) for name in names]
+        if len(paths) < 2:
+            for path in paths:
+                remove(path)
+            return
+        # Side by side: the files of a level are some for each shard, and an object store takes
+        # tens of milliseconds for each.
+        with ThreadPoolExecutor(min(REMOVERS, len(paths))) as pool:
+            list(pool.map(remove, paths))

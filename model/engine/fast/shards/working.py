@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import asdict, define, field, frozen
 
-from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.errors import UserError, what_helps
 from groupcheck.model.engine.fast.checkpoint import structured
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, is_ready, load
@@ -20,7 +20,13 @@ from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.shape import Shape
 from groupcheck.model.engine.fast.shards.cpu import Cpu
 from groupcheck.model.engine.fast.shards.items import Items, pairs
-from groupcheck.model.engine.fast.shards.owned import Owned, Piece, owned, states_in
+from groupcheck.model.engine.fast.shards.owned import (
+    Owned,
+    Piece,
+    local_folder,
+    owned,
+    states_in,
+)
 from groupcheck.model.engine.fast.shards.replica import (
     EndlessError,
     Replica,
@@ -328,7 +334,10 @@ def advance(work: Work) -> Report:
         if work.incoming is None:
             shift.frontier = _states_at(work, store, replica)
         else:
-            with owned(replica, store, work.run, work.shard, work.pieces) as there:
+            with (
+                _own_disk(store),
+                owned(replica, store, work.run, work.shard, work.pieces) as there,
+            ):
                 shift.rebuilt = there.rebuilt
                 shift.arrive(there)
         with shift.noting_faults(), cpu.as_one_process():
@@ -354,6 +363,19 @@ def advance(work: Work) -> Report:
         shift.unequal,
         cpu.one_process,
     )
+
+
+@contextlib.contextmanager
+def _own_disk(store: Store) -> Iterator[None]:
+    """Raises `UserError` where the executor's own disk fails; the store's errors are others."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"an executor cannot keep its states there: {error.strerror or error}",
+            where=str(local_folder()),
+            do=what_helps(error, "--resume" if store.is_resumable else ""),
+        ) from error
 
 
 def predecessor(work: Work, target: Words, widths: Sequence[int]) -> list[int]:
