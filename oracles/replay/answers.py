@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.oracles.replay.harm import harm, serious, weight
 from groupcheck.oracles.replay.stories import told_report
-from groupcheck.oracles.replay.unsettled import told_last, unsettled
+from groupcheck.oracles.replay.unsettled import ends_left_out, told_last, unsettled
 from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
@@ -164,6 +164,8 @@ def _answer(
     name: str, evidence: GroupEvidence, seen: Sequence[GroupInLog], knowledge: Knowledge
 ) -> Answer:
     diagnosis = diagnose(evidence, knowledge)
+    if ends_left_out(evidence):
+        seen = [_without_end(one) for one in seen]
     verdict, verdict_reason = _judged(seen)
     facts = told_facts(evidence, knowledge)
     health, reason = _health(diagnosis, evidence, seen, facts, verdict, verdict_reason)
@@ -185,6 +187,11 @@ def _answer(
         tuple(facts),
         to_turn_on(evidence, any(s.group.requests for s in seen)) if blind else "",
     )
+
+
+def _without_end(one: GroupInLog) -> GroupInLog:
+    """The group as its log shows it, whose end is not known."""
+    return evolve(one, group=evolve(one.group, findings=evolve(one.group.findings, unsettled=None)))
 
 
 def told_facts(evidence: GroupEvidence, knowledge: Knowledge) -> list[Fact]:
@@ -213,7 +220,7 @@ def _health(
         return "broken", f"the broker did what no correct coordinator does: {verdict_reason}"
     alarm = next((f.text for f in facts if f.alarm), "")
     if diagnosis.causes and diagnosis.health != "calm":
-        return diagnosis.health, diagnosis.causes[0].cause.title
+        return diagnosis.health, diagnosis.causes[0].title
     if diagnosis.health in ("troubled", "broken") or alarm:
         return "troubled", alarm or "this log cannot tell why"
     hurt = [s.group.findings for s in seen if serious(s.group.findings)]
@@ -227,7 +234,8 @@ def _health(
     told = [s.group for s in seen] or [told_report("", evidence.story)]
     # A join or leave of a group with epochs is complete with its epoch: no round of it is open.
     classic = (g.timeline.rounds for g in told if g.protocol not in EPOCHS)
-    if open_ := next(filter(None, (unsettled(rounds, not seen) for rounds in classic)), ""):
+    open_ = next(filter(None, (unsettled(rounds, not seen) for rounds in classic)), "")
+    if open_ and not (seen and ends_left_out(evidence)):
         return "unknown", open_
     if last := told_last(evidence):
         return "unknown", f"{last} is told that the group rebalances when its log ends"
@@ -236,7 +244,7 @@ def _health(
     if any(evidence.group in text for s in seen for _, text in s.file.samples if evidence.group):
         return "unknown", "a line of its coordinator is not understood"
     if diagnosis.causes:
-        return "calm", diagnosis.causes[0].cause.title
+        return "calm", diagnosis.causes[0].title
     if diagnosis.healthy:
         return "calm", diagnosis.healthy[0].text
     rounds = (r for s in seen for r in s.group.timeline.rounds)

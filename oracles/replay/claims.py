@@ -151,7 +151,9 @@ class AnswerInWords:
     @property
     def in_brief(self) -> str:
         """The answer and the worst harm, for a line among those of other groups."""
-        return "; ".join([self.title, *(text for text in self.harm[:1] if text != self.title)])
+        sure = not self.causes or self.causes[0].confidence == "certain"
+        title = self.title if sure else f"{self.title} ({self.causes[0].confidence})"
+        return "; ".join([title, *(text for text in self.harm[:1] if text != self.title)])
 
     @property
     def verdict(self) -> str:
@@ -256,7 +258,7 @@ def _claim(found: FoundCause, number: int, reports: Sequence[FileReport]) -> Cla
     return Claim(
         number=number,
         kind=found.cause.kind,
-        title=found.cause.title,
+        title=found.title,
         confidence=found.confidence,
         text=found.text,
         action=found.action,

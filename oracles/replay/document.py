@@ -128,7 +128,7 @@ def cause_document(f: FoundCause) -> replay_types.Cause:
     names = dict.fromkeys([*f.cause.settings, *f.present])
     return replay_types.Cause(
         kind=f.cause.kind,
-        title=f.cause.title,
+        title=f.title,
         text=f.text,
         action=f.action,
         confidence=f.confidence,

@@ -53,6 +53,18 @@ def unsettled(rounds: Sequence[Round], by_members: bool = False) -> str:
     return ""
 
 
+def ends_left_out(evidence: GroupEvidence) -> bool:
+    """Do its coordinator's lines show that a rebalance was over, and not how it ended? Then such
+    lines were left out of the log, and that it ends in a rebalance does not follow.
+    """
+    begun = False
+    for said in evidence.all("broker_rebalance", "broker_stable", "broker_joined", "broker_empty"):
+        if said.kind == "broker_joined" and begun and said.fields.get("state") == "Stable":
+            return True
+        begun = said.kind == "broker_rebalance" or (begun and said.kind == "broker_joined")
+    return False
+
+
 _ON = ("joining", "joined", "synced", "assigned", "committed", "closed", "left", "fetch_started")
 
 

@@ -52,7 +52,7 @@ TEXT_CHARS = 500
 LOADS_MS = 60_000
 """A group that is loaded so soon after its coordinator started belongs to that start."""
 NO_STEPS = (
-    "nothing is judged: no line at DEBUG shows a step of a member of which all is known"
+    "nothing is judged: no line shows a step of a member of which all is known"
     ' ("new assignment state", "Computed a new target assignment")'
 )
 _STEPS = (RebalanceStarted, Stabilized, GroupEmptied, AssignmentReceived)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from attrs import evolve
@@ -23,7 +23,7 @@ from groupcheck.traces.causes.slow_joins import JOINS
 from groupcheck.traces.causes.two_applications import FINDERS as SHARED
 from groupcheck.traces.causes.unreachable import REACH
 from groupcheck.traces.clients.statement import MOST_MS, Statement, fact, ms_between
-from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.clients.who import BROKER, LIBRDKAFKA
 from groupcheck.traces.facts.facts import in_time
 from groupcheck.traces.facts.rules import Rule, shipped_rules
 from groupcheck.traces.facts.watch import Watch
@@ -195,9 +195,24 @@ def _expired_again(first: Statement, later: Statement) -> bool:
     return later.kind == "poll_expired" and (ms_between(first, later) or 0) > 1_000
 
 
+_CHANGES = ("subscription_changed", "partitions_changed", "closed")
+_WORKS = ("assigned", "fetch_started", "joined", "synced", "committed")
+
+
+def _learns(said: Statement, every: Sequence[Statement]) -> bool:
+    """Is it a client of librdkafka that learns of its topics for the first time? It prints so, too,
+    between its start and its first join.
+    """
+    if said.library != LIBRDKAFKA or said.kind == "closed":
+        return False
+    before = [s.kind for s in every if s.line < said.line and s.kind in (*_WORKS, "started")]
+    return bool(before) and before[-1] == "started"
+
+
 def changed_topics(group: GroupEvidence) -> Iterator[Statement]:
     """Changes of its topics that a client sees, if it is not at its start or its end."""
-    for some in group.of_each_process("subscription_changed", "partitions_changed", "closed"):
+    for every in group.of_each_process(*_CHANGES, *_WORKS, "started"):
+        some = [s for s in every if s.kind in _CHANGES and not _learns(s, every)]
         for at, said in enumerate(some):
             before, topics = said.fields.get("before"), said.fields.get("topics")
             recent = some[max(at - 3, 0) : at]

@@ -65,7 +65,8 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
                 continue
             waited = ms_between(asked[0], said or asked[-1]) if asked else None
             if asked and (said is None or (waited or 0) >= LONG_MS):
-                yield fact(asked[-1], "coordinator_missing", repeats=len(asked), waited=waited)
+                told = [s for s in asked if "re-joining" not in s.text] or asked
+                yield fact(asked[-1], "coordinator_missing", repeats=len(told), waited=waited)
             elif asked:
                 yield fact(asked[-1], "recovered", of="coordinator_unavailable", after=waited)
             asked = []

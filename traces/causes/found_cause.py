@@ -72,6 +72,11 @@ class FoundCause:
     overcome: Statement | None = None
 
     @property
+    def title(self) -> str:
+        """It in a few words, as it shows here."""
+        return self.sign.title or self.cause.title
+
+    @property
     def lines(self) -> list[Statement]:
         """The lines that show it: of a statement that follows from others, these."""
         lines = [q for s in self.evidence for q in s.rests_on or (s,)]
@@ -239,9 +244,10 @@ def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence)
     last = shown[-1]
     if cause.severity != "broken" or episodes(shown) > FEW_EPISODES:
         return cause.severity
-    later = [s for s in evidence.all(*AT_WORK, *trouble()) if is_after(last, s)]
-    at_work = [s for s in later if s.kind in AT_WORK and concerns(last, s)]
-    again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
+    works = {*AT_WORK, "joined"}
+    later = [s for s in evidence.all(*works, *trouble()) if is_after(last, s)]
+    at_work = [s for s in later if s.kind in works and concerns(last, s)]
+    again = [s for s in later if s.kind not in works and s.kind not in cause.accounts_for]
     return "troubled" if at_work and not again else cause.severity
 
 

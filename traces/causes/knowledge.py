@@ -85,6 +85,7 @@ class Sign:
     # The line or setting that would decide, where the sign leaves the cause open.
     decide: str = ""
     # Instead of the cause's own: what this sign tells more precisely.
+    title: str = ""
     text: str = ""
     action: str = ""
     severity: Severity | None = None

@@ -106,7 +106,7 @@ _SINK_TASK = re.compile(
 )
 _BROD_MEMBER = re.compile(r"\bcoor=(?:#PID)?(?P<client><\d{1,9}\.\d{1,9}\.\d{1,9}>)")
 """The process of a member; brod sends the node and this as the member's client id."""
-_VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
+_VALUE = r"[\"']?\s?[:=]\s?(?:u(?=['\"]))?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
         rf"\b(?:groupId|group_id|group\.id|(?<![A-Za-z] )group(?!: Group auth)){_VALUE}"

@@ -25,6 +25,8 @@ from groupcheck.traces.story.moments import Moment, Round
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
 MOST_STORIES = 10_000
+_OF_BROKERS = {"replicas_missing", "replicas_shrunk", "disk_failed", "cleaner_died", "took"}
+"""Lines that no member writes, though the same log may hold them."""
 NEVER = (1 << 62, 0)
 SOON_MS = 10_000
 """The first rebalance of the logs is that of a member which left so much earlier at most: each
@@ -71,6 +73,8 @@ class Stories:
     def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
         if said.library in (BROKER, TOOL) or said.fields.get("of") == "producer":
+            return
+        if said.kind in _OF_BROKERS or said.kind.startswith("broker_"):
             return
         found = self._of(said, group)
         if found is not None:

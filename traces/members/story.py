@@ -61,8 +61,7 @@ _NUMBERS = {"generation", "epoch", "assignee", "setting_max__poll__interval__ms"
 _BEGINS = {"joined", "synced", "leading", "assigned"}
 """A line of these begins the generation that it names; any other may name the present one."""
 _GIVES = {"callback", "announced"}
-_NO_END = {"of", "begun"}
-"""Of a producer, or a close that has only begun."""
+_NO_END = {"of", "begun"}  # of a producer, or a close that has only begun
 _BEFORE = {"before", "begins", "answered"}
 """Steps of leaving that are not the moment itself."""
 
@@ -214,7 +213,8 @@ class MemberStory:
         """Why its first rebalance begins: it joins; where the log begins in the middle, whatever
         the lines before it say.
         """
-        if self._fresh and not self._present:
+        told = self._why is not None and self._why[0] == _NOT_TOLD  # who is told is a member
+        if self._fresh and not (self._present or told):
             return RebalanceCause.JOIN, ""
         return self._why or (_NOT_TOLD, "")
 
@@ -333,7 +333,7 @@ class MemberStory:
             first.cause = RebalanceCause.JOIN
         last = self._round_of(said.fields.get("generation"))
         if last is None or (last.generation is None and last.joined is None):
-            if last is not None and said.kind == "assigned" and not self.modern:
+            if last is not None and said.kind in ("assigned", "synced") and not self.modern:
                 last.synced = at  # whatever line told that it had joined
             return
         if said.kind == "joined" and not last.leader:
@@ -462,7 +462,7 @@ class MemberStory:
 
     @property
     def ids(self) -> list[str]:
-        """The ids that it had, in order; its name if its log tells none."""
+        """The ids that it had; its name if its log tells none."""
         return list(self.joined) or [self.member or self.name]
 
     @property
@@ -475,7 +475,7 @@ class MemberStory:
         its log perhaps: then what it gives up first tells that.
         """
         end = self.last.time if self.last else None
-        until = self.holdings.gave_up_older
+        until = None if self.modern else self.holdings.gave_up_older  # KIP-848 takes some
         for o in self.owned():
             if until is not None and o.since > until:
                 yield until, o.since

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 from collections.abc import Iterable, Iterator
 
 from attrs import define, evolve, frozen
@@ -27,6 +28,13 @@ this size, a file is read backwards. Both in bytes.
 _LINE_START = 100
 JUMP_MS = 60_000
 """A step back by more than this may be the beginning of another file."""
+_STEPS = {
+    b"evok": 0, b"(Re-)joining group": 1, b"Successfully joined group": 2,
+    b"newly assigned partitions": 3,
+}  # fmt: skip
+"""The steps of a rebalance of Java's client, in their order."""
+_STEP = re.compile(b"|".join(map(re.escape, _STEPS)))
+_FEW_BYTES = 1 << 16
 _MOST_JUMPS = 50
 _MOST_TIMES = 200_000
 """A log with more times to look at has no order, or is too large to be put in order."""
@@ -65,6 +73,8 @@ def in_order(piece: Piece, shelf: Shelf) -> tuple[list[Piece], str]:
                 return [piece], TOO_LARGE
             copy = shelf.keep(piece.name, text)
             return [evolve(copy, torn=piece.torn, watch=piece.watch)], BACKWARDS
+        if not times and (text := _steps_backwards(piece)) is not None:
+            return [evolve(shelf.keep(piece.name, text), torn=piece.torn)], BACKWARDS
         starts = _starts(piece, times) if len(times) < _MOST_TIMES else [0]
         if len(starts) > 1:
             return [
@@ -115,6 +125,22 @@ def _newest_first(times: list[int]) -> bool:
     steps = [b - a for a, b in itertools.pairwise(times) if a != b]
     back = sum(step < 0 for step in steps)
     return back >= 2 and back >= 0.95 * len(steps)
+
+
+def _steps_backwards(piece: Piece) -> io.BytesIO | None:
+    """The lines of a small file without times in reverse order, if a member's steps stand in it
+    from the last to the first: its share, before it has joined, before it asks to join.
+    """
+    with piece.opened() as stream:
+        text = stream.read(_FEW_BYTES + 1)
+    if len(text) > _FEW_BYTES:
+        return None
+    steps = [_STEPS[found[0]] for found in _STEP.finditer(text)]
+    pairs = [b - a for a, b in itertools.pairwise(steps) if a != b]
+    if pairs.count(-1) < 2 or 1 in pairs:
+        return None
+    lines = text.removesuffix(b"\n").split(b"\n")
+    return io.BytesIO(b"".join(line + b"\n" for line in reversed(lines)))
 
 
 @define
