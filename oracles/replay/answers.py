@@ -94,7 +94,8 @@ def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge
     found = {e.group: e for e in heard.by_group()}
     for name, some in seen.items():
         if name in found:
-            seen[name] = [_as_members_tell(s, found[name].story) for s in some]
+            some = seen[name] = [_as_members_tell(s, found[name].story) for s in some]
+        seen[name] = [_as_others_tell(s, some) for s in some]
     names = {**dict.fromkeys(seen), **dict.fromkeys(found)}
     out = [
         _answer(name, found.get(name, GroupEvidence(name)), seen.get(name, []), knowledge)
@@ -117,6 +118,23 @@ def _as_members_tell(seen: GroupInLog, story: GroupStory) -> GroupInLog:
     if len(left) == len(empty):
         return seen
     return evolve(seen, group=evolve(seen.group, findings=evolve(seen.group.findings, empty=left)))
+
+
+def _as_others_tell(seen: GroupInLog, all_: Sequence[GroupInLog]) -> GroupInLog:
+    """Without the rebalance with which the log of its coordinator ends, where another broker
+    coordinates the group later: no line shows what became of it.
+    """
+    last = seen.group.timeline.open
+    since = (last.started or last.joined_at) if last is not None else None
+    if last is None or since is None or since.time is None:
+        return seen
+    others = (s.group for s in all_ if s is not seen)
+    later = (g.timeline.last for g in others if g.coordinator != seen.group.coordinator)
+    if not any(at is not None and (at.time or 0) > since.time for at in later):
+        return seen
+    last.outcome = "lost"
+    findings = evolve(seen.group.findings, unsettled=None)
+    return evolve(seen, group=evolve(seen.group, findings=findings))
 
 
 def _with_nameless(some: Sequence[Answer]) -> Iterator[Answer]:

@@ -58,8 +58,8 @@ def _life(m: MemberStory) -> Iterator[str]:
     joined = [(at, id) for id, at in m.joined.items()]
     if m.shared:
         ids = some_of([id for _, id in joined], SEEN_SHOWN)
-        yield f"several members write under this name ({ids}), so what each owned is not told"
-        joined = []
+        yield f"several members write under this name ({ids}), so what each of them did is not told"
+        return
     for at, id in joined[:1]:
         how = f"was in the group as {id}" if id == m.earlier else f"joined{_at(at)} as {id}"
         yield f"is first seen in the group{_at(at)} as {id}" if id == m.unsure else how

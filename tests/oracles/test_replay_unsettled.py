@@ -41,7 +41,8 @@ def test_one_that_begins_when_the_one_before_is_over_makes_no_calm_group() -> No
 def test_a_last_rebalance_that_is_open_or_leaves_nobody_is_told() -> None:
     last = rebalance(5, 0, 100)
     last.assigned, last.joined_at, last.outcome = None, None, "open"
-    assert "not over" in unsettled([last])
+    assert "not over" in unsettled([rebalance(4, 0, 50), last])
+    assert "no line shows how" in unsettled([last])
     last.outcome, last.cause = "emptied", RebalanceCause.SESSION_EXPIRED
     assert "no members" in unsettled([last])
     last.cause = RebalanceCause.LEAVE

@@ -85,6 +85,8 @@ class HoldingSpan:
     how: End
 
 
+_EAGER = "Revoking previously assigned partitions ["
+"""So Java's classic client says before 2.4, which gives all of them up; KIP-848's says the same."""
 _LOST = {"STALE", "FENCED", "FATAL"}
 """States of a member of KIP-848 that has lost its partitions."""
 
@@ -114,8 +116,12 @@ class Holdings:
 
     now: dict[str, _Held] = Factory(dict)
     spans: list[HoldingSpan] = Factory(list)
-    # When it gave up what no line shows that it was given, in ms since 1970.
+    # It speaks KIP-848, which takes partitions away one by one.
+    modern: bool = False
+    # When it gave up all that it had, which no line shows that it was given, in ms since 1970.
     gave_up_older: int | None = None
+    # What it gave up first, and when.
+    _older: dict[str, int | None] = Factory(dict)
     # It has shown a callback that gives it partitions.
     _called: bool = False
 
@@ -135,13 +141,19 @@ class Holdings:
             named = list(_named(said))
             gone = named if named or not said.fields.get("whole") else [*self.now]
             how: End = "lost" if said.kind == "lost" else "revoked"
-            self._give_up(gone, said.time, how, announced=step == "announced")
+            eager = not self.modern and _EAGER in said.text
+            whole = bool(said.fields.get("whole")) or how == "lost" or eager
+            self._give_up(gone, said.time, how, step == "announced", whole)
 
     def _assign(self, said: Statement, announced: bool) -> None:
         named = list(_named(said))
         if said.fields.get("whole") and told_whole(said):
             others = [p for p in self.now if p not in named]
             self._give_up(others, said.time, "revoked", announced=False)
+        back = [p for p in named if p in self._older]
+        if back and not self.modern:  # only an eager member gets back what it gave up
+            self.gave_up_older = self._older[back[0]]
+        self._older = {}
         for partition in named:
             if partition in self.now and self.now[partition].how != "end of log":
                 self._end(partition)
@@ -150,13 +162,20 @@ class Holdings:
                 held.since, held.announced = said.time, False
 
     def _give_up(
-        self, partitions: Iterable[str], time: int | None, how: End, announced: bool
+        self,
+        partitions: Iterable[str],
+        time: int | None,
+        how: End,
+        announced: bool,
+        whole: bool = False,
     ) -> None:
+        """`whole`: the client keeps no others."""
         for partition in partitions:
             held = self.now.get(partition)
             if held is None:
                 if not self.spans and not self.now:
-                    self.gave_up_older = time
+                    self._older[partition] = time
+                    self.gave_up_older = time if whole else self.gave_up_older
                 continue
             held.until, held.how = time, how
             if not announced:
@@ -165,6 +184,11 @@ class Holdings:
     def _end(self, partition: str) -> None:
         held = self.now.pop(partition)
         self.spans.append(HoldingSpan(partition, held.since, held.until, held.how))
+
+    @property
+    def told(self) -> bool:
+        """Is there anything that it held?"""
+        return bool(self.spans or self.now)
 
     def spans_until(self, time: int | None) -> list[HoldingSpan]:
         """All spans in the order of their ends, when the log ends at `time`."""

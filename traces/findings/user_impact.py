@@ -30,7 +30,7 @@ from groupcheck.traces.findings.findings import (
 from groupcheck.traces.findings.mass_expiry import mass_expiries
 from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, short_consumers
 from groupcheck.traces.story.events import RebalanceCause
-from groupcheck.traces.story.moments import Moment, Round, elapsed
+from groupcheck.traces.story.moments import Moment, Round, elapsed, shows_ends
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
 STOOD_MS = 10_000
@@ -132,7 +132,7 @@ def _not_stable(t: Timeline) -> Iterator[Window]:
 
 def _unsettled(t: Timeline, waits_for: tuple[str, ...]) -> OpenRebalance | None:
     r = t.open
-    if r is None:
+    if r is None or not (shows_ends(t.rounds) or len(t.rounds) == 1):
         return None
     since = r.started or r.joined_at
     joined = r.outcome == "stabilized"

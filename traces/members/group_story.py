@@ -120,7 +120,7 @@ def _may_write(story: MemberStory, said: Statement) -> bool:
 
 def group_story(members: Iterable[MemberStory]) -> GroupStory:
     """The story of a group, by those of its members."""
-    some = tuple(m for m in members if m.rounds or m.ends or m.holdings.spans or m.holdings.now)
+    some = tuple(m for m in members if m.rounds or m.ends or m.joined or m.holdings.told)
     names = Counter((m.log, m.name) for m in some)
     for m in some:
         m.twin = names[m.log, m.name] > 1
@@ -174,7 +174,10 @@ def _add_unnumbered(
             if r.generation is not None:
                 continue
             one = _unnumbered(r, out.highest)
-            same = (by for x, by in told if id(m) not in by and _may_be_one(one, x))
+            if m.shared:  # what one of them said before is no reason of another
+                one.cause, one.causers, one.reason = RebalanceCause.NOT_TOLD, (), ""
+            may = ((x, by) for x, by in told if m.shared or id(m) not in by)
+            same = (by for x, by in may if _may_be_one(one, x))
             by = next(same, None)
             if by is None:
                 _begin(out, one)

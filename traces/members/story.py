@@ -20,6 +20,7 @@ from groupcheck.traces.clients.who import AIOKAFKA, JAVA, KAFKA_PYTHON, LIBRDKAF
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 from groupcheck.traces.members.commits import APART_MS, Commits
 from groupcheck.traces.members.member_round import End, MemberRound, Owned
+from groupcheck.traces.members.reasons import REASONS, why_of
 from groupcheck.traces.members.said_by_members import (
     answers_a_join,
     has_no_id,
@@ -35,37 +36,23 @@ ROUNDS_KEPT = 20_000
 UNTOLD = {RebalanceCause.NOT_TOLD, RebalanceCause.NOT_SEEN}
 _MEMBER_ID = re.compile(r"[\w.-]{0,250}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _JOIN, _NOT_TOLD = "JoinGroup", RebalanceCause.NOT_TOLD
-_CAUSES = {
-    "subscription_changed": RebalanceCause.METADATA_CHANGE,
-    "partitions_changed": RebalanceCause.METADATA_CHANGE,
-    "topics_changed": RebalanceCause.METADATA_CHANGE,
-    "rebalancing": _NOT_TOLD,
-    **dict.fromkeys(
-        (
-            "member_unknown", "generation_old", "generation_reset", "member_fenced", "lost",
-            "instance_fenced", "poll_expired", "session_timed_out", "sync_failed",
-        ),
-        RebalanceCause.MEMBER_REJOIN,
-    ),
-}  # fmt: skip
-"""A statement -> why its member joins again."""
-_METADATA = re.compile(r"metadata|topics?\b|subscription", re.I)
-_REBALANCING = re.compile(r"rebalanc", re.I)
-_REFUSED = ("member_fenced", "member_unknown", "generation_old", "lost", "fatal")
-_TOLD_OF = ("rejoin_requested", "sync_failed")
-"""An error in their words may say that another rebalance has begun."""
-_HOW = re.compile(r"nassignment done|JoinGroup error|unsubscribe")  # what the client did before
-_TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")  # how long a join took, in KafkaJS
+_TOOK = re.compile(r"\"duration\":\s?(\d{1,9})")
+"""How long a join took, as KafkaJS prints it."""
+_MODERN = re.compile(r"ConsumerGroupH|(?:Consumer|Share|Streams)MembershipManager")
 _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
 _HELD = {"assigned", "revoked", "lost"}
-_MEMBER_STATES = {"STABLE", "RECONCILING", "ACKNOWLEDGING"}  # who leaves these was a member
-_NO_MEMBER = {"JOINING", "UNSUBSCRIBED", "FENCED", "NOT_IN_GROUP"}  # and these, none
+_MEMBER_STATES = {"STABLE", "RECONCILING", "ACKNOWLEDGING"}
+"""A member of KIP-848 that leaves one of these was a member before."""
+_LOSES = {"member_fenced", "member_unknown", "lost", "left", "poll_expired"}
+"""Nor does an epoch that a member loses begin there."""
+_NO_MEMBER = {"JOINING", "UNSUBSCRIBED", "FENCED", "NOT_IN_GROUP"}
+"""And one that leaves one of these was none."""
 _SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
 _ENDS, _LEAVES = {"left", "closed"}, {"left", "poll_expired"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)
 """A member of these that is closed prints that it leaves, or does not leave: a static one."""
 _TELLING = {
-    *_CAUSES, *_HELD, *_SETTINGS - {"heartbeat", "request_sent"}, *_ENDS, "joined", "synced",
+    *REASONS, *_HELD, *_SETTINGS - {"heartbeat", "request_sent"}, *_ENDS, "joined", "synced",
     "leading", "id_given", "rejoin_requested", "committed", "commit_refused", "started",
     "subscribed",
 }  # fmt: skip
@@ -126,6 +113,7 @@ class MemberStory:
     _named: str = ""  # the id in its lines, joined or not
     _former: set[str] = Factory(set)
     _fresh: bool = False  # its log shows how it started
+    _tells: bool = False  # its log shows when it is told of a rebalance that others began
     _new: bool = False  # its log shows that it had no id yet, or that it had lost it
     _generation: int | None = None
     _mentioned: int = -1  # the line that only mentions it
@@ -165,7 +153,8 @@ class MemberStory:
         self.group, self.client = said.group or self.group, said.client or self.client
         self.instance, self.library = said.instance or self.instance, said.library or self.library
         self._named = said.member if said.member and said.kind != "id_given" else self._named
-        self.modern = self.modern or "epoch" in said.fields or "ConsumerGroupH" in said.text
+        speaks = "epoch" in said.fields or _MODERN.search(said.text) is not None
+        self.modern = self.holdings.modern = self.modern or speaks
         self.step.add(said)
         kind, step = said.kind, said.fields.get("step")
         if not (self.member or self.modern):
@@ -184,10 +173,11 @@ class MemberStory:
             self._commits.add(said)
         elif kind in _ENDS and step not in _BEFORE and _NO_END.isdisjoint(said.fields):
             self._goes(said, at)
-        elif kind in _CAUSES or kind == "rejoin_requested":
+        elif kind in REASONS or kind == "rejoin_requested":
             self._reasons(said)
         if kind == "instance_fenced":  # another one has its place and its partitions
             self.holdings.add(evolve(said, kind="lost", fields={"whole": True}))
+        self._tells = self._tells or kind == "rebalancing"
         self._fresh = self._fresh or (kind in ("started", "subscribed") and step is None)
         self._new = self._new or has_no_id(said) or said.fields.get("before") in _NO_MEMBER
         if kind not in _ENDS and kind != "commit_refused":
@@ -209,21 +199,22 @@ class MemberStory:
         if open is not None and open.joined is None:
             open.answered, open.asked_last = False, at
             return
-        cause, why = self._why or (RebalanceCause.MEMBER_REJOIN, "")
+        cause, why = self._why or (_NOT_TOLD, "")
         if not any(r.joined is not None for r in self.rounds):
             cause, why = self._first()
-        elif self._why is None and self.rounds[-1].leader in (self.member, "me") and self.member:
-            cause = RebalanceCause.LEADER_REJOIN
+        elif self._why is None and self._tells and self.member:  # else nobody tells who began it
+            leads = self.rounds[-1].leader in (self.member, "me")
+            cause = RebalanceCause.LEADER_REJOIN if leads else RebalanceCause.MEMBER_REJOIN
         if not self.modern:
             self._begin(MemberRound(at, cause, why))
-        self._why = None
+            self._why = None
 
     def _first(self) -> tuple[RebalanceCause, str]:
         """Why its first rebalance begins: it joins; where the log begins in the middle, whatever
         the lines before it say.
         """
         told = self._why is not None and self._why[0] == _NOT_TOLD  # who is told is a member
-        if self._fresh and not told:
+        if self._fresh and not (self._present or told):
             return RebalanceCause.JOIN, ""
         return self._why or (_NOT_TOLD, "")
 
@@ -236,18 +227,9 @@ class MemberStory:
 
     def _reasons(self, said: Statement) -> None:
         """Notes why it will join again: what it says itself counts more than that it was told."""
-        reason = str(said.fields.get("reason") or said.fields.get("error") or "")
-        cause = _CAUSES.get(said.kind, RebalanceCause.MEMBER_REJOIN)
-        if _HOW.search(reason):
-            return
-        # The round had begun before the member was told of it, so its own join is not the reason.
-        told = said.kind in _TOLD_OF and _REBALANCING.search(reason or said.text)
-        if told:
-            cause = _NOT_TOLD
-        elif said.kind == "rejoin_requested" and _METADATA.search(reason):
-            cause = RebalanceCause.METADATA_CHANGE
-        if self._why is None or self._why[0] == _NOT_TOLD:
-            self._why = cause, reason or said.kind.replace("_", " ")
+        why = why_of(said)
+        if why is not None and (self._why is None or self._why[0] == _NOT_TOLD):
+            self._why = why
 
     def _numbers(self, said: Statement, at: Moment) -> None:
         """A generation or an epoch is named: it is the present one, or a rebalance to it began."""
@@ -258,9 +240,6 @@ class MemberStory:
         if asks and number is None:
             self._joins(said, at)
         if not isinstance(number, int) or number < 0 or (self.modern and number == 0):
-            return
-        if self.modern and said.kind in _REFUSED:  # the epoch that it had
-            self._generation = number if self._generation is None else self._generation
             return
         known = self._generation, self.member
         if said.kind in ("joined", "synced") and is_another(
@@ -290,7 +269,12 @@ class MemberStory:
         """Does the line name the first generation that is known, and no change to it? `waits`: the
         member has sent JoinGroup; a heartbeat behind it shows that it was answered.
         """
-        begins = said.kind in _BEGINS or said.fields.get("step") == "ended" or self.modern
+        begins = said.kind in _BEGINS or said.fields.get("step") == "ended"
+        if self.modern:  # one that was a member before has had the epoch since nobody knows when
+            was = said.kind in _LOSES or said.fields.get("before") in _MEMBER_STATES
+            begins = not (was and self._pending is None and not self._fresh)
+            if not begins:
+                self._was_in(said.member, Moment(said.line, said.time))
         return not begins and not (waits and said.kind == "heartbeat")
 
     def _joins(self, said: Statement, at: Moment) -> None:
@@ -306,8 +290,9 @@ class MemberStory:
     def _untold(self, said: Statement, at: Moment) -> MemberRound:
         """A rebalance whose beginning no line tells; that of KIP-848 begins when it is told."""
         cause, why = self._why or (_NOT_TOLD, "")
-        if not self.rounds:
-            cause, why = (RebalanceCause.JOIN, "") if self._pending else self._first()
+        if not self.rounds and not (self.earlier and self._why):
+            joins = self._pending is not None and not self.earlier
+            cause, why = (RebalanceCause.JOIN, "") if joins else self._first()
         took = _TOOK.search(said.text)
         if at.time is not None and self._settled_ms and at.time - self._settled_ms > APART_MS:
             self._pending = None  # it began another epoch, which no line tells

@@ -136,6 +136,13 @@ class Round:
         return self.joined_at if self.outcome == "emptied" else self.assigned
 
 
+def shows_ends(rounds: Sequence[Round]) -> bool:
+    """Does the log show how any of these rebalances went on? One of a few picked lines does not:
+    then a rebalance that no line ends may be over.
+    """
+    return any(r.joined_at is not None or r.assigned is not None for r in rounds)
+
+
 def unseen(rounds: Sequence[Round]) -> int:
     """How many rebalances no line shows: generations grow by one, so those that are left out
     between two rounds were others. A generation that goes back tells nothing.

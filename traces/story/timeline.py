@@ -43,6 +43,7 @@ from groupcheck.traces.story.events import (
 from groupcheck.traces.story.moments import (
     NAMES_KEPT,
     NOT_SHOWN,
+    ONE_STEP_MS,
     TOGETHER_MS,
     Burst,
     Moment,
@@ -162,6 +163,9 @@ class Timeline:
             self._burst = None
         if isinstance(event, IdHandedOut | MemberAdded) and event.phase is not None:
             self._empty = event.phase == Phase.EMPTY
+            open = self.open if event.phase == Phase.STABLE else None
+            if open is not None and (elapsed(open.started, now) or 0) > ONE_STEP_MS:
+                open.outcome = "lost"  # it has ended in lines that are missing
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)

@@ -98,10 +98,10 @@ def test_a_line_without_a_name_ends_the_silence_of_its_log() -> None:
     ]  # fmt: skip
     evidence = Evidence()
     evidence.add_all(iter(statements("\n".join(lines))))
-    assert "silent_in_round" not in evidence.by_group()[0].tallies
+    assert "silent_after_step" not in evidence.by_group()[0].tallies
     evidence = Evidence()
     evidence.add_all(iter(statements("\n".join([lines[0], lines[2]]))))
-    assert "silent_in_round" in evidence.by_group()[0].tallies
+    assert "silent_after_step" in evidence.by_group()[0].tallies
 
 
 @pytest.mark.parametrize(
