@@ -53,6 +53,7 @@ def fetch_waits_for_transactions(before: Any, after: Any) -> bool:
 @step_invariant(
     "link",
     "offsets",
+    "place",
     rules=(transactions.write_txn_marker.name,),
     source="OffsetMetadataManager.replayEndTransactionMarker",
     broken="the end of a transaction loses an offset, or sets it back",
@@ -62,12 +63,11 @@ def transaction_counts_as_a_whole(before: Any, after: Any) -> bool:
     """The offset of a transaction that is committed is the committed one, unless another was
     committed after it; that of an aborted one is gone; either way it waits no longer.
     """
-    waiting = {one.who for one in after.offsets.pending}
-    ended = [one for one in before.offsets.pending if one.who not in waiting]
-    beyond = before.offsets.beyond
-    if ended and before.link.asked.commits and ended[0].newer:
-        beyond = ended[0].beyond
-    return bool(after.offsets.beyond == beyond) and len(ended) == 1
+    ended, beyond = before.offsets.pending[before.place], before.offsets.beyond
+    if before.link.asked.commits and ended.newer:
+        beyond = ended.beyond
+    over = len(after.offsets.pending) == len(before.offsets.pending) - 1 and after.place is None
+    return bool(after.offsets.beyond == beyond) and over
 
 
 @step_invariant(

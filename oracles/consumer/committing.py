@@ -4,12 +4,11 @@ answers, in the model's terms. An offset is that of the watched record, or the o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine.element import index_of
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.commits import STORED, Offsets, offset_commit
 from groupcheck.model.protocol.consumer.expiry import offsets_expire, retention_passes, sweep_begins
@@ -142,11 +141,16 @@ def passing(title: str) -> tuple[Command, ...]:
     return (Fire(timer=SWEEP),) if title == sweep_begins.name else ()
 
 
-def memory_of_model(offsets: Offsets | None, scope: ConsumerScope) -> Mapping[str, Any]:
-    """What is committed, and what waits, as facts; none without the feature."""
+def memory_of_model(
+    offsets: Offsets | None, places: Sequence[int | None], scope: ConsumerScope
+) -> Mapping[str, Any]:
+    """What is committed, and what waits, as facts; none without the feature. `places`: those of the
+    processes' offsets among what waits.
+    """
     if offsets is None:
         return {}
-    waits = tuple((index_of(one.who), one.beyond, one.newer) for one in offsets.pending)
+    found = [(who, offsets.pending[at]) for who, at in enumerate(places) if at is not None]
+    waits = tuple((who, one.beyond, one.newer) for who, one in found)
     return {
         "committed beyond": offsets.beyond,
         "committed": offsets.stored if scope.expiry else None,

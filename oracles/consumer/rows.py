@@ -121,6 +121,8 @@ class ConsumerRows:
         self._regexes = self._see.at.get(("regexes", None))
         self._links = [self._see.at["link", i] for i in range(self.scope.members)]
         self._seats = [self._see.at["seat", i] for i in range(self.scope.members)]
+        places = [self._see.at.get(("place", i)) for i in range(self.scope.members)]
+        self._places = [at for at in places if at is not None]
         ((_, _, self.start),) = self._see.starts()
         # Groups of other kinds have no offsets.
         self._expires = self._offsets is not None and self.scope.expiry
@@ -195,9 +197,10 @@ class ConsumerRows:
 
     def _remembered(self, state: State) -> Facts:
         """The model's memory as facts."""
+        places = [state[at] for at in self._places]
         return {
             **of_model(self.core(state), self.seats(state), self.scope),
-            **committing.memory_of_model(self._committed(state), self.scope),
+            **committing.memory_of_model(self._committed(state), places, self.scope),
             **resolving.memory_of_model(self._known_regexes(state), self.scope),
         }
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.model.engine import Element, evolve, urgent
+from groupcheck.model.engine import evolve, urgent
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     GROUP_ID_NOT_FOUND,
@@ -44,10 +44,8 @@ STORED = ("accepted", "by_partition", "simple")
 
 @frozen
 class Pending:
-    """The offset of an open transaction."""
+    """The offset of an open transaction. Whose it is the slots `place` say (`transactions`)."""
 
-    # Whose producer's it is.
-    who: Element
     beyond: bool
     # Its record stands behind that of the committed offset.
     newer: bool = True

@@ -113,6 +113,14 @@ SHOWS: tuple[Fields, ...] = (
         "faults": {"append_failure": 1},
     },
     {
+        "members": 2,
+        "partitions": 1,
+        "max_size": 1,
+        "offsets": True,
+        "transactions": True,
+        "requests": "anybody",
+    },
+    {
         "members": 1,
         "topics": 2,
         "partitions": 1,

@@ -6,6 +6,9 @@ the coordinator for the end of its transaction (OffsetMetadataManager). Meanwhil
 that wants stable offsets is refused (88). One without a member id is taken from anybody: then only
 the transactional.id fences.
 
+Offsets that wait stand in the order of their records, and each process has the place of its own in
+the slot `place`, not its number in the record: so processes may be exchanged.
+
 Left out: the transaction coordinator, which numbers producers and fences them (KIP-360, KIP-890),
 so no TxnOffsetCommit is held up. The end of a transaction is decided at once, and its marker comes
 later.
@@ -18,13 +21,14 @@ from enum import Enum
 from typing import Any
 
 import attrs
+from attrs import frozen
 
-from groupcheck.model.engine import Element, Spec, array, evolve, rule, urgent
+from groupcheck.model.engine import Spec, array, evolve, rule, urgent
 from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, NONE
 from groupcheck.model.protocol.consumer import client_faults, offsets
 from groupcheck.model.protocol.consumer.client import Client
 from groupcheck.model.protocol.consumer.commits import NOT_STORED, Offsets, Pending, judged
-from groupcheck.model.protocol.consumer.memory import Core, Seat
+from groupcheck.model.protocol.consumer.memory import GHOSTS, REST, Core, Errand, Seat, Walk
 from groupcheck.model.protocol.consumer.messages import (
     Commit,
     Fetch,
@@ -80,17 +84,30 @@ def code_of(label: str, commit: Commit, scope: ConsumerScope) -> int:
     return ILLEGAL_GENERATION if older and label in ("stale", "absent") else NOT_STORED[label]
 
 
-def with_pending(known: Offsets, who: Element, beyond: bool) -> Offsets:
-    """With an offset that waits for the end of this process's transaction."""
-    others = tuple(one for one in known.pending if one.who != who)
-    return evolve(known, pending=(*others, Pending(who, beyond)))
+@frozen
+class MoveUp(Errand):
+    """An offset that waited at this place does so no more, and those behind it move up."""
+
+    place: int
 
 
-def without_pending(known: Offsets, who: Element, commits: bool) -> tuple[str, Offsets]:
+def with_pending(known: Offsets, place: int | None, beyond: bool) -> Offsets:
+    """With an offset that waits for the end of a transaction, in place of the one that it had."""
+    others = tuple(one for k, one in enumerate(known.pending) if k != place)
+    return evolve(known, pending=(*others, Pending(beyond)))
+
+
+def _moving(known: Offsets, place: int | None, walk: Walk) -> Walk:
+    """A walk over those whose offsets stand behind this place, if there are any."""
+    if place is None or place == len(known.pending) - 1:
+        return walk
+    return Walk(0, MoveUp(place))
+
+
+def without_pending(known: Offsets, at: int, commits: bool) -> tuple[str, Offsets]:
     """After the end of a transaction: its offset is the committed one, if its record stands behind
     that. Those whose records stand before it are older than the committed one from then on.
     """
-    at = next(k for k, one in enumerate(known.pending) if one.who == who)
     own, before, after = known.pending[at], known.pending[:at], known.pending[at + 1 :]
     rest = evolve(known, pending=(*before, *after))
     if not commits:
@@ -110,8 +127,14 @@ def without_pending(known: Offsets, who: Element, commits: bool) -> tuple[str, O
     when=lambda link: isinstance(link.asked, Commit) and link.asked.in_transaction,
 )
 def txn_offset_commit(
-    me: Element, core: Core, seat: Seat | None, link: Link, offsets: Offsets, scope: ConsumerScope
-) -> Iterator[tuple[str, Core, Seat | None, Link, Offsets]]:
+    core: Core,
+    seat: Seat | None,
+    link: Link,
+    offsets: Offsets,
+    place: int | None,
+    walk: Walk,
+    scope: ConsumerScope,
+) -> Iterator[tuple[str, Core, Seat | None, Link, Offsets, int | None, Walk]]:
     """A TxnOffsetCommit: the offset waits for the end of the transaction."""
     commit = link.asked
     assert isinstance(commit, Commit)
@@ -119,21 +142,42 @@ def txn_offset_commit(
     if label in PENDS and commit.fails:
         label = "failed"
     if label in PENDS:
-        offsets = with_pending(offsets, me, commit.beyond)
+        # Behind the last one. If its former place is another one, the walk moves it up, too.
+        moves = _moving(offsets, place, walk)
+        last = len(offsets.pending) - (place is not None and moves == walk)
+        offsets, place, walk = with_pending(offsets, place, commit.beyond), last, moves
     code = NONE if label in PENDS else code_of(label, commit, scope)
     told = Told(code, in_transaction=True)
-    yield label, core, seat, evolve(link, asked=None, told=told), offsets
+    yield label, core, seat, evolve(link, asked=None, told=told), offsets, place, walk
 
 
 @urgent("committed", "superseded", "aborted", when=lambda link: isinstance(link.asked, Marker))
 def write_txn_marker(
-    me: Element, link: Link, offsets: Offsets
-) -> Iterator[tuple[str, Link, Offsets]]:
+    link: Link, offsets: Offsets, place: int | None, walk: Walk
+) -> Iterator[tuple[str, Link, Offsets, None, Walk]]:
     """The marker that ends a transaction (replayEndTransactionMarker)."""
     marker = link.asked
-    assert isinstance(marker, Marker)
-    label, offsets = without_pending(offsets, me, marker.commits)
-    yield label, evolve(link, asked=None), offsets
+    assert isinstance(marker, Marker) and place is not None
+    walk = _moving(offsets, place, walk)
+    label, offsets = without_pending(offsets, place, marker.commits)
+    yield label, evolve(link, asked=None), offsets, None, walk
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, MoveUp))
+def move_up(
+    walk: Walk, place: int | None, scope: ConsumerScope
+) -> Iterator[tuple[Walk, int | None]]:
+    """The offset of a process moves up, if it stands behind the one that is gone."""
+    errand = walk.errand
+    assert isinstance(errand, MoveUp)
+    behind = place is not None and place > errand.place
+    yield walk.passed(errand, scope.members), place - 1 if place is not None and behind else place
+
+
+@urgent(when=lambda walk: walk.at == GHOSTS and isinstance(walk.errand, MoveUp))
+def moved_up(walk: Walk) -> Iterator[Walk]:
+    """All have moved up."""
+    yield REST
 
 
 @rule(when=lambda txn: txn == Txn.OPEN)
@@ -193,12 +237,12 @@ def anybody_commits_in_transaction(
 
 @rule("commit", "abort", when=lambda link: link.answer is None and link.told is None)
 def anybody_ends_a_transaction(
-    me: Element, link: Link, offsets: Offsets
-) -> Iterator[tuple[str, Link, Offsets]]:
+    link: Link, place: int | None
+) -> Iterator[tuple[str, Link, int | None]]:
     """The marker of a transaction arrives."""
-    if any(one.who == me for one in offsets.pending):
-        yield "commit", evolve(link, asked=Marker(True)), offsets
-        yield "abort", evolve(link, asked=Marker(False)), offsets
+    if place is not None:
+        yield "commit", evolve(link, asked=Marker(True)), place
+        yield "abort", evolve(link, asked=Marker(False)), place
 
 
 @rule(when=lambda link: link.answer is None and link.told is None)
@@ -241,7 +285,7 @@ def _gone(before: Values, label: str, after: Values, scope: Any) -> Values:
     return {**after, "txn": leaves.get(before["txn"], before["txn"])}
 
 
-TRANSACTION_REQUEST_RULES = (txn_offset_commit, write_txn_marker)
+TRANSACTION_REQUEST_RULES = (move_up, moved_up, txn_offset_commit, write_txn_marker)
 MEMBER_RULES = (send_offsets_to_transaction, end_transaction, marker_arrives)
 ANYBODY_RULES = (
     anybody_commits_in_transaction,
@@ -256,6 +300,7 @@ def transactions(spec: Spec) -> Spec:
     """The feature, on the spec of members with offsets, or of anybody."""
     scope: ConsumerScope = spec.scope
     first = next(r for r in spec.rules if r.urgent)
+    spec = rebuilt(spec, place=array(scope.members, None, of=int | None))
     spec = inserted(spec, first, *TRANSACTION_REQUEST_RULES)
     if scope.requests == "anybody":
         return rebuilt(spec, (), ANYBODY_RULES)

@@ -166,6 +166,7 @@ SILENT = frozenset(
     hear_answer:unavailable leave_ghost nobody_hears java_hears:well java_hears:ignored
     java_hears:unavailable java_hears:left hear_of_offsets position_is_lost
     nobody_hears_of_offsets read_subscription read_subscriptions_of_ghosts tell_member tell_ghosts
+    move_up moved_up
     all_told
     """.split()
 )
