@@ -82,7 +82,7 @@ def told(
         return EndTxn(producer=process, commit=asked.commits)
     topic, number = place(0, scope)
     simple = asked.sender == Sender.SIMPLE
-    epoch = _epoch(asked, author)
+    epoch = epoch_of(asked, author)
     if isinstance(asked, Fetch):
         member = None if simple else author.id
         return OffsetFetch(
@@ -109,7 +109,8 @@ def told(
     )
 
 
-def _epoch(asked: Commit | Fetch, author: Author) -> int:
+def epoch_of(asked: Commit | Fetch, author: Author) -> int:
+    """The epoch of a commit or a fetch."""
     if asked.sender != Sender.MEMBER:
         return SIMPLE if asked.sender == Sender.SIMPLE else AWAY
     if asked.tag == Tag.PREVIOUS:

@@ -57,7 +57,7 @@ def reconciled(
             here.active | here.standby_here, here.active_here | here.standby_here
         )
         steps = Steps(kept, seat.assigned & ~kept, wanted & ~blocked, blocked)
-    return _written(seat, owned, steps)
+    return _written(seat, owned, steps, scope)
 
 
 @frozen
@@ -90,18 +90,30 @@ def _with_changed_roles(seat: StreamsSeat, target: int, owned: int | None, here:
     )
 
 
-def _written(seat: StreamsSeat, owned: int | None, steps: Steps) -> StreamsSeat:
+def _written(
+    seat: StreamsSeat, owned: int | None, steps: Steps, scope: StreamsScope
+) -> StreamsSeat:
     """The record (buildNewMember). A member that has revoked goes on from the next epoch, which may
-    be none that the group has given (KAFKA-19974 changed that for consumer groups alone).
+    be none that the group has given (KAFKA-19974 changed that for consumer groups alone). With
+    offsets, the record says what was given at the epoch of the member.
     """
+    moved = seat.state == State.UNREVOKED
     if still_owns(owned, steps.gone):
-        written = evolve(seat, state=State.UNREVOKED, assigned=steps.kept, revoking=steps.gone)
-        return stamped(written, seat, moved=seat.state == State.UNREVOKED)
+        written = evolve(
+            seat,
+            state=State.UNREVOKED,
+            assigned=steps.kept,
+            revoking=steps.gone,
+            fresh=0 if moved else seat.fresh,
+        )
+        return stamped(written, seat, moved=moved)
+    fresh = steps.given if not seat.current else steps.given | seat.fresh & steps.kept
     written = evolve(
         seat,
         state=State.UNRELEASED if steps.blocked else State.STABLE,
         current=True,
         assigned=steps.kept | steps.given,
         revoking=0,
+        fresh=fresh if scope.offsets else 0,
     )
     return stamped(written, seat, moved=not seat.current)

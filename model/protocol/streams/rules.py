@@ -12,6 +12,7 @@ from groupcheck.model.protocol.streams.client import (
     INSIDE,
     StreamsMember,
 )
+from groupcheck.model.protocol.streams.commits import ANYBODY_COMMITS, COMMIT_REQUEST_RULES
 from groupcheck.model.protocol.streams.heartbeats import REQUEST_RULES
 from groupcheck.model.protocol.streams.memory import StreamsCore, StreamsSeat, fresh
 from groupcheck.model.protocol.streams.messages import StreamsLink
@@ -21,9 +22,10 @@ from groupcheck.model.protocol.streams.timers import LOAD_RULES, OTHER_RULES, TI
 
 BY_THEMSELVES = (*TIMER_RULES, *OTHER_RULES)
 COORDINATORS = (*WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
-COORDINATOR = frozenset(r.name for r in (*BY_THEMSELVES, *COORDINATORS))
+COORDINATOR = frozenset(r.name for r in (*BY_THEMSELVES, *COORDINATORS, *COMMIT_REQUEST_RULES))
 MEMBERS = (*BY_THEMSELVES, *CLIENT_RULES, *FAULT_RULES, *INSIDE, *COORDINATORS)
 ANYBODY = (*BY_THEMSELVES, *ANYBODY_RULES, *COORDINATORS)
+COMMITS = (*ANYBODY_COMMITS, *COMMIT_REQUEST_RULES)
 
 
 @end
@@ -59,7 +61,7 @@ def spec(scope: StreamsScope) -> Spec:
     return Spec(
         "streams",
         slots,
-        ANYBODY if anybody else MEMBERS,
+        (*ANYBODY, *(COMMITS if scope.offsets else ())) if anybody else MEMBERS,
         scope,
         ends=() if anybody else (streams_at_rest, waits_for_its_streams_session),
         deadlock=not anybody,

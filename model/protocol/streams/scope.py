@@ -102,6 +102,12 @@ class StreamsScope:
         " could send may come at any time, and there are no members.",
         one_of(("members", "anybody")),
     )
+    offsets: bool = bound(
+        False,
+        "Where anybody sends heartbeats: commits and fetches of offsets, too. (Members of the model"
+        " commit nothing.)",
+        TRUTH,
+    )
     k14: str = bound(
         MENDED,
         "`as_kafka`: a leave or a timeout whose append fails takes the other timers of the member"
@@ -149,6 +155,12 @@ class StreamsScope:
     def __attrs_post_init__(self) -> None:
         check_faults(self.faults, self.any_faults, FAULTS, self.LACKS)
         check_interval(self.kafka, asked=self.interval, there=self.release.interval)
+        if self.offsets and self.requests != "anybody":
+            raise ScopeError(
+                "offsets are committed only where anybody sends requests",
+                where="scope",
+                do="take requests=anybody with it",
+            )
         plans = (self.members << (self.members if self.standbys else 0)) ** self.tasks
         if plans > MOST_OUTCOMES:
             raise ScopeError(

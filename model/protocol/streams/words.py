@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from groupcheck.model.protocol.codes import name_of
+from groupcheck.model.protocol.consumer.commits import NOT_STORED, REFUSED_COMMITS, STORED
 from groupcheck.model.protocol.consumer.words import DOES, SILENT, Words
 from groupcheck.model.protocol.consumer.words import story_of as story_of_consumers
 from groupcheck.model.protocol.consumer.words import tell as tell_of_consumers
@@ -20,6 +21,9 @@ WORDS = Words(
         "ask_to_stop": "asks with a heartbeat that the application stops",
         "anybody_streams:request": "sends some heartbeat",
         "anybody_streams:failing": "sends some heartbeat whose append fails",
+        "anybody_commits_streams:request": "sends some commit",
+        "anybody_commits_streams:failing": "sends some commit whose append fails",
+        "anybody_fetches_streams": "asks for the committed offset",
         "streams_session_timeout:removed": DOES["session_timeout:removed"],
         "streams_session_timeout:failed": DOES["session_timeout:failed"],
         "streams_rebalance_timeout:removed": DOES["rebalance_timeout:removed"],
@@ -41,6 +45,19 @@ WORDS = Words(
         "leave_streams_group:left": "removes {who}",
         "leave_streams_group:failed": UNAVAILABLE,
         "target_written": "has a new target",
+        **{f"streams_offset_commit:{label}": "stores the offset" for label in STORED},
+        **{
+            f"{rule}:{why}": f"answers {name_of(NOT_STORED[why])}"
+            for rule, reasons in (
+                ("streams_offset_commit", REFUSED_COMMITS),
+                ("streams_offset_fetch", ("unknown", "stale")),
+            )
+            for why in reasons
+        },
+        **{
+            f"streams_offset_fetch:{label}": "answers with what is committed"
+            for label in ("absent", "found", "simple")
+        },
         **{
             f"{rule}:{why}": f"answers {name_of(code)}"
             for rule in ("streams_heartbeat", "leave_streams_group")

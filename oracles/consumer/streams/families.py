@@ -37,6 +37,19 @@ EVERY: tuple[Family, ...] = (
     Family("shutdown", {"members": 2, "tasks": 1}, (*TIMERS, "shutdown"), most=FIRST // 2),
     Family("standby", {"members": 2, "tasks": 1, "standbys": 1}, TIMERS, most=FIRST),
     Family("two standbys", {"members": 2, "tasks": 2, "standbys": 1}, TIMERS, most=FIRST),
+    Family("offsets", {"members": 2, "tasks": 1, "offsets": True}, TIMERS, most=FIRST // 2),
+    Family(
+        "offsets of two tasks",
+        {"members": 2, "processes": 2, "tasks": 2, "offsets": True},
+        ("session_timeout",),
+        most=FIRST,
+    ),
+    Family(
+        "offsets and a standby",
+        {"members": 2, "tasks": 1, "standbys": 1, "offsets": True},
+        ("session_timeout",),
+        most=FIRST // 2,
+    ),
     Family(
         "threads of a process",
         {"members": 3, "processes": 2, "tasks": 1, "standbys": 1},

@@ -7,14 +7,17 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import evolve
-from groupcheck.model.protocol.consumer.messages import Kind, Link
+from groupcheck.model.protocol.consumer.commits import STORED
+from groupcheck.model.protocol.consumer.messages import Commit, Fetch, Kind, Link, Marker, Sender
 from groupcheck.model.protocol.consumer.plans import name
 from groupcheck.model.protocol.consumer.timers import interval_passes
 from groupcheck.model.protocol.streams import timers
+from groupcheck.model.protocol.streams.commits import streams_offset_commit, watched
 from groupcheck.model.protocol.streams.memory import Configured, StreamsCore, Topics
 from groupcheck.model.protocol.streams.messages import StreamsLink, StreamsRequest
 from groupcheck.model.protocol.streams.releases import STREAMS_RELEASES
 from groupcheck.model.protocol.streams.scope import StreamsScope
+from groupcheck.oracles.consumer import committing
 from groupcheck.oracles.consumer.facts import INTERVAL_MS, Facts, Known, followed
 from groupcheck.oracles.consumer.rows import (
     REBALANCE_MS,
@@ -31,13 +34,20 @@ from groupcheck.oracles.consumer.streams.facts import (
     of_model,
     process_of,
 )
-from groupcheck.oracles.kafka.answers import Answer, StreamsAnswer
+from groupcheck.oracles.kafka.answers import (
+    Answer,
+    FetchAnswer,
+    PartitionsAnswer,
+    StreamsAnswer,
+)
 from groupcheck.oracles.kafka.commands import (
     Advance,
     Command,
     FailAppends,
     FailOver,
     Fire,
+    OffsetCommit,
+    OffsetFetch,
     Reset,
     SetTopics,
     StreamsGroupHeartbeat,
@@ -52,6 +62,27 @@ BY_TIMER = {
 }
 
 
+OF_OFFSETS = (PartitionsAnswer, FetchAnswer)
+STORES = frozenset(f"{streams_offset_commit.name}:{label}" for label in STORED)
+
+
+def _about_offsets(asked: Commit | Fetch | Marker, known: Known, partition: int) -> Command:
+    """A commit or a fetch of a partition."""
+    assert not isinstance(asked, Marker)
+    simple = asked.sender == Sender.SIMPLE
+    author = committing.Author(known.id, known.epoch, known.epoch - 1)
+    epoch = committing.epoch_of(asked, author)
+    if isinstance(asked, Fetch):
+        member = None if simple else known.id
+        return OffsetFetch(member=member, generation=epoch, topics=frozenset({(SOURCE, partition)}))
+    return OffsetCommit(
+        member="" if simple else known.id,
+        generation=epoch,
+        offsets=((SOURCE, partition, 1),),
+        version=committing.UNVERSIONED if asked.unversioned else None,
+    )
+
+
 class StreamsRows(ConsumerRows):
     """The rows of a spec of streams groups in which anybody sends heartbeats."""
 
@@ -63,7 +94,8 @@ class StreamsRows(ConsumerRows):
         return core
 
     def _answered(self, link: Link, leaves: int) -> Facts:
-        return answer_of_model(link.answer, leaves)
+        told = {} if link.told is None else {"error": link.told.code}
+        return {**answer_of_model(link.answer, leaves), **told}
 
     def _remembered(self, state: State) -> Facts:
         return of_model(self._streams(state), self.seats(state), self.scope)
@@ -72,7 +104,7 @@ class StreamsRows(ConsumerRows):
         if any(name.endswith(":failed") for name in fired):
             return False
         seen = self._streams(before).known != self._streams(after).known
-        return seen or super()._wrote(before, after, fired)
+        return seen or not STORES.isdisjoint(fired) or super()._wrote(before, after, fired)
 
     def _lasting(self, state: State) -> Any:
         core, seats = super()._lasting(state)
@@ -116,6 +148,8 @@ class StreamsRows(ConsumerRows):
         if row.request is not None and row.me is not None:
             assert isinstance(row.request, StreamsRequest)
             return *failing, self._sent(row.request, row, known[row.me])
+        if row.asked is not None and row.me is not None:
+            return *failing, _about_offsets(row.asked, known[row.me], watched(self.scope))
         if row.title in BY_TIMER and row.me is not None:
             return *failing, Fire(timer=BY_TIMER[row.title] + known[row.me].id)
         if row.title == timers.initial_delay_ends.name:
@@ -155,6 +189,7 @@ class StreamsRows(ConsumerRows):
         own = known[row.me].epoch if row.me is not None else 0
         facts = {
             **answer_of_kafka(answer, row.leaves, own, self.scope),
+            **({"error": given.error} if isinstance(given, OF_OFFSETS) else {}),
             **of_kafka(memory, known, self.scope, last.now_ms),
             "records written": bool(last.records),
         }

@@ -19,6 +19,8 @@ SMALL = {
     "full group": 66,
     "shutdown": 150,
     "standby": 250,
+    "offsets": 200,
+    "offsets of two tasks": 400,
     "threads of a process": 200,
     "initial delay": 150,
     "interval": 150,
