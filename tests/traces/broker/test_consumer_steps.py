@@ -58,7 +58,7 @@ def test_nothing_is_judged_while_a_member_is_not_known(tmp_path: Path) -> None:
     g = group(tmp_path / "x.log", LINES[begins:])
     assert not g.unexplained
     g = group(tmp_path / "info.log", [x for x in LINES if " INFO " in x])
-    assert g.verdict == "unknown" and g.reason.startswith("nothing is judged: no line at DEBUG")
+    assert g.verdict == "unknown" and g.reason.startswith("nothing is judged: no line shows a step")
 
 
 @pytest.mark.parametrize("k", range(0, len(LINES), 3))
