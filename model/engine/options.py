@@ -22,6 +22,9 @@ class Options:
     # checkpoint already is refused unless `resume` names it too.
     checkpoint: str | Path | None = None
     resume: str | Path | None = None
+    # The folder for checkpoints is a store: it holds the log of all states, too, and only an index
+    # of them stays in memory.
+    stored: bool = False
     # Called with the search that has ended, which has all states, before its memory is given back.
     look: Callable[[Any], None] | None = None
     # Judges the progress promises, too, when the search has ended.

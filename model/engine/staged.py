@@ -126,7 +126,7 @@ def searched(
         is_whole = options.checkpoint is not None or options.look is not None or options.liveness
         if used.is_stored and not is_whole:
             return _exchanged(spec, limits, progress, options, used)
-        left = _begun(spec, limits, progress, options)
+        left = None if options.stored else _begun(spec, limits, progress, options)
         if isinstance(left, Verdict):
             return left
         begun = left

@@ -143,6 +143,8 @@ class Progress:
     # Are these random walks? Then `level` is the number of the one in hand, and `frontier` how many
     # are left.
     walks: bool = False
+    # Bytes of the log of states, where it lies on disk.
+    disk: int = 0
 
 
 @frozen

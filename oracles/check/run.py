@@ -21,6 +21,7 @@ from groupcheck.model.engine import (
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Verdict, Violation
 from groupcheck.oracles.check.engines import ENGINES, in_plain_python
+from groupcheck.oracles.check.stored import must_be_storable
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_named, walks_of
 from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, WalkedPath
 from groupcheck.oracles.explain.subject import Promise, Subject, subject
@@ -228,11 +229,11 @@ def check(
     `faults` (name -> budget) and `goals`: if one never happens, the verdict is `unknown`.
     `max_memory`: bytes of resident memory that this process may use (with `spark`: with those that
     it starts). `checkpoint` and `resume`: directories. `spark`: the Spark master on whose executors
-    the search runs. `store`: the URI where it keeps its states; `resume` is such a URI, too.
-    `shards`: the number of parts. `hand_over`: the width of a level from which the search is
-    spread. `conformed`: say which memories lie in scopes whose rows `conform` has executed.
-    `symmetry`: store one state for all that differ only in the order of equal elements? None: with
-    the fast engine, where an array has three elements or more.
+    the search runs. `store`: a folder for the log of all states; with `spark` a URI for them, and
+    so is `resume`. `shards`: the number of parts. `hand_over`: the width of a level from which the
+    search is spread. `conformed`: say which memories lie in scopes whose rows `conform` has
+    executed. `symmetry`: store one state for all that differ only in the order of equal elements?
+    None: with the fast engine, where an array has three elements or more.
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
@@ -306,6 +307,8 @@ def run(
         verdict = _spread(about, limits, progress, spread, resume, symmetry)
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
+    if spread.store is not None:
+        must_be_storable(spread.store, about, engine, checkpoint, resume, conformed)
     if engine != "fast":
         is_more = bool(checkpoint or resume or workers != 1)
         verdict = in_plain_python(about, limits, progress, engine, symmetry, is_more)
@@ -317,8 +320,9 @@ def run(
             limits,
             progress,
             workers=workers,
-            checkpoint=checkpoint,
+            checkpoint=checkpoint if spread.store is None else spread.store,
             resume=resume,
+            stored=spread.store is not None,
             look=looker,
             symmetry=symmetry,
             required=bool(symmetry),
@@ -350,7 +354,6 @@ def _must_be_local(
 ) -> None:
     """Raises `UserError` for options that belong to a search on a cluster."""
     for name, given in (
-        ("--store", spread.store),
         ("--shards", spread.shards),
         ("--hand-over", spread.hand_over),
     ):
@@ -358,12 +361,16 @@ def _must_be_local(
             raise UserError(
                 "is only for a search on a cluster", where=name, do="add --spark MASTER"
             )
-    for name, place in (("--resume", resume), ("--checkpoint", checkpoint)):
+    for name, place in (
+        ("--resume", resume),
+        ("--checkpoint", checkpoint),
+        ("--store", spread.store),
+    ):
         if place is not None and re.match(r"[\w+.-]{2,}:/", str(place)):
             raise UserError(
                 "is the address of a store, not a local directory",
                 where=name,
-                do="a store is only for a search on a cluster: add --spark MASTER",
+                do="such a store is only for a search on a cluster: add --spark MASTER",
             )
 
 

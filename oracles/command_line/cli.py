@@ -145,8 +145,9 @@ def command(debug: bool) -> None:
 )
 @click.option(
     "--store",
-    metavar="URI",
-    help="Where states are kept; every executor must reach it.",
+    metavar="DIR",
+    help="Keep the log of all states in a folder on disk, and only an index of it in memory, some 6"
+    " bytes a state; it is a checkpoint, too. With --spark a URI that every executor must reach.",
 )
 @click.option(
     "--shards",

@@ -21,9 +21,9 @@ SECTIONS = {  # a title, and the parameters below it; all others stand under "Op
     ).split(),
     "Search and limits": (
         "max_states max_seconds max_memory max_rows max_differences workers engine checkpoint"
-        " resume"
+        " resume store"
     ).split(),
-    "Spark": "spark store shards hand_over".split(),
+    "Spark": "spark shards hand_over".split(),
     "Output": "as_json html svg pytest itf junit parquet out".split(),
 }
 OPTIONS_IN_ONE_LIST = 12  # fewer options are one list

@@ -97,6 +97,7 @@ def line(progress: Progress, limits: Limits, left: float | None) -> str:
         f"walk {progress.level:,}" if progress.walks else f"level {progress.level}",
         f"{'left' if progress.walks else 'frontier'} {progress.frontier:,}",
         f"{progress.memory / 2**20:,.0f} MiB" if progress.memory else "",
+        f"{progress.disk / 2**30:,.1f} GiB on disk" if progress.disk else "",
         f"{progress.seconds:.0f} s",
     ]
     if left is not None:

@@ -68,6 +68,8 @@ SEARCH: Sizes = {
     r.WALK_PATHS: lambda n: 2 * n[r.WORDS] + n[r.WALK_SIZE] * (3 * n[r.WORDS] + 4),
     r.KNOWN_WALKS: lambda n: (n[r.WORDS] + 1) << n[r.KNOWN_BITS],
     r.WALK_READS: lambda n: n[r.WORDS],
+    r.CROWD: lambda n: n[r.CROWD_SIZE],
+    r.FOLDED: lambda n: n[r.WORDS] + n[r.FOLD_NODE_COUNT],
 }
 WRITTEN = frozenset({*SEARCH, r.CELLS, r.FIRED, r.TAPE, r.MOVED_TO, r.SORTED})
 COUNTS = {
@@ -138,6 +140,7 @@ def check_after(
         r.LOG: n[r.STATES] * n[r.WORDS],
         r.NEED_LOG: n[r.STATES],
         r.OUTCOMES: n[r.OUTCOMES_USED],
+        r.LINES: n[r.LINE_COUNT] * r.LINE_BYTES // 8,
         r.EDGES: n[r.EDGE_COUNT] // 2,
         r.EDGE_CLASSES: n[r.EDGE_COUNT] // 4,
     }

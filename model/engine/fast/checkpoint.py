@@ -12,21 +12,25 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import asdict, define, frozen
 
 from groupcheck.model.engine.errors import CheckpointError, RuleError
 from groupcheck.model.engine.fast import segments
+from groupcheck.model.engine.fast.disk_log import DiskWords, LogFile, Piece
 from groupcheck.model.engine.fast.exploration import Kept
 from groupcheck.model.engine.fast.identity import SYMMETRY, Identity
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.layout import arrange, packed, width_of
+from groupcheck.model.engine.fast.log import MOST_WORDS, Log
+from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Words, joined
+from groupcheck.model.engine.fast.stored_log import StoredLog
 from groupcheck.model.engine.functions import AnswerError
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.spec import Spec
@@ -81,6 +85,14 @@ class Manifest:
     levels: list[int]
     # In the order in which they were written.
     segments: list[segments.Segment]
+    # The states, where they are not in the segments but in the log of a store.
+    log: LogFile | None = None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As JSON; a checkpoint says nothing of a log."""
+        document = asdict(self)
+        return document if self.log else {k: v for k, v in document.items() if k != "log"}
 
 
 @define
@@ -93,6 +105,8 @@ class Saver:
     # How many numbers of origins, and how many states, the folder holds already.
     origins: int = 0
     states: int = 0
+    # Of a store: its log as it was saved last.
+    log: LogFile | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.folder.segments:  # of the checkpoint that the search has just been loaded from
@@ -104,21 +118,42 @@ class Saver:
         folder cannot be written.
         """
         s, w = self.search, self.search.packed.words
+        if s.packed.is_torn:  # fields, and states in the log, do not fit each other
+            return
+        if s.log.disk is not None:
+            with self.folder.writing():
+                self.log = self._saved(s.log.disk, at)
         rows = joined(s.kept.rules) if s.kept and self.folder.segments else s.packed.dump()
         s.kept = Kept()
         self.folder.append(
             [
                 np.asarray(s.rows.origins[self.origins :], np.int64),
                 rows,
-                s.log.memory.words[self.states * w : at.states * w],
+                s.log.memory.words[self.states * w : at.states * w * (self.log is None)],
             ],
             s.packed.state_widths,
         )
         self.origins, self.states = len(s.rows.origins), at.states
         levels = [n for n in s.log.levels[: at.depth + 1] if n <= at.states]
-        self.folder.keep(
-            asdict(Manifest(self.identity, at, s.rows.calls, levels, self.folder.segments))
-        )
+        every = self.folder.segments
+        kept = Manifest(self.identity, at, s.rows.calls, levels, every, self.log)
+        self.folder.keep(kept.document)
+        if self.log is not None:
+            assert s.log.disk is not None
+            s.log.disk.kept = self.log.name
+            self.folder.logs = {self.log.name}
+            with self.folder.writing():
+                self.folder.clear_logs()
+
+    def _saved(self, disk: DiskWords, at: Numbers) -> LogFile:
+        """The log on disk, with a piece for what came since the last save. Raises `OSError`."""
+        w, widths = self.search.packed.words, self.search.packed.state_widths
+        pieces = self.log.pieces if self.log and self.log.name == disk.name else []
+        first = pieces[-1].states if pieces else 0
+        disk.sync()
+        if first < at.states:
+            pieces = [*pieces, Piece(at.states, disk.digest(first * w, at.states * w))]
+        return LogFile(disk.name, widths, pieces)
 
 
 @define
@@ -149,20 +184,21 @@ class PlainSaver:
         rows = np.array(s.lookups.tape, np.uint64)
         self.folder.append([origins, rows, states.reshape(-1)], widths)
         calls, levels = s.tabled.rows.calls, s.levels[: at.depth + 1]
-        self.folder.keep(asdict(Manifest(self.identity, at, calls, levels, self.folder.segments)))
+        every = self.folder.segments
+        self.folder.keep(Manifest(self.identity, at, calls, levels, every).document)
 
 
 def kept_in(
-    checkpoint: str | Path | None, resume: str | Path | None
+    checkpoint: str | Path | None, resume: str | Path | None, stored: bool = False
 ) -> contextlib.AbstractContextManager[segments.Folder | None]:
     """The folder for a search's checkpoints, for this process alone; None if it keeps none.
-    `resume`: the folder from which the search goes on. Raises `CheckpointError` if the folder holds
-    another search.
+    `resume`: the folder from which the search goes on. `stored`: the log lies there, too. Raises
+    `CheckpointError` if the folder holds another search.
     """
     if checkpoint is None:
         return contextlib.nullcontext()
     is_resumed = resume is not None and Path(resume).resolve() == Path(checkpoint).resolve()
-    return segments.held(Path(checkpoint), is_resumed)
+    return segments.held(Path(checkpoint), is_resumed, stored)
 
 
 def has_symmetry(resume: str | Path) -> bool:
@@ -181,21 +217,68 @@ def load(
     resume: str | Path,
     folder: segments.Folder | None = None,
     symmetry: Symmetry = NO_SYMMETRY,
+    stored: bool = False,
 ) -> Search:
-    """A search that continues from a checkpoint. `ours`: the identity of the spec. `folder`: where
-    it is kept from now on, which may be the same. Raises `CheckpointError` if the checkpoint is
-    missing, torn, or of another model, scope or version.
+    """A search that continues from a checkpoint, or (`stored`) from a store. `ours`: the identity
+    of the spec. `folder`: where it is kept from now on, which may be the same. Raises
+    `CheckpointError` if the checkpoint is missing, torn, or of another model, scope or version.
     """
     directory = Path(resume)
     with fitting(str(directory)):
         manifest = structured(segments.read_manifest(directory), Manifest)
+        _same_kind(directory, manifest, stored)
         same_model(manifest.identity, ours, str(directory))
         parts = [(segment, segments.read(directory, segment)) for segment in manifest.segments]
-        search = _restore(Search(spec, symmetry), manifest, parts)
+        search = _restore(
+            Search(spec, symmetry, new_log=_log_of(directory, manifest)), manifest, parts
+        )
     if folder is not None and folder.path.resolve() == directory.resolve():
         folder.segments = manifest.segments
+        folder.logs = {log.name for log in (manifest.log, search.log.disk) if log is not None}
         folder.clear()
     return search
+
+
+def new_log(folder: segments.Folder) -> Callable[[Packed], Log]:
+    """Makes the log of a new store."""
+
+    def made(packed: Packed) -> Log:
+        with folder.writing():
+            disk = DiskWords(folder.path, MOST_WORDS)
+        folder.logs.add(disk.name)
+        return StoredLog(packed, disk)
+
+    return made
+
+
+def _log_of(folder: Path, manifest: Manifest) -> Callable[[Packed], Log]:
+    """The log of a store that a manifest names; an empty one in memory for a checkpoint."""
+    log = manifest.log
+    if log is None:
+        return Log
+    return lambda packed: StoredLog(packed, _opened(folder, log))
+
+
+def _opened(folder: Path, log: LogFile) -> DiskWords:
+    """The log of a store. Raises `CheckpointError`."""
+    if not (folder / log.name).is_file():
+        raise segments.torn(str(folder / log.name))
+    try:
+        return DiskWords(folder, MOST_WORDS, log.name)
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise CheckpointError(what, where=str(folder / log.name)) from error
+
+
+def _same_kind(folder: Path, manifest: Manifest, stored: bool) -> None:
+    """Raises `CheckpointError` for a store that is resumed as a checkpoint, or the other way
+    round.
+    """
+    if stored != (manifest.log is not None):
+        is_store = "a store, in which the search goes on", f"add --store {folder}"
+        is_checkpoint = "a checkpoint, not a store", "leave out --store, or name a new folder"
+        what, do = is_checkpoint if stored else is_store
+        raise CheckpointError(f"is {what}", where=str(folder), do=do)
 
 
 def structured(document: object, kind: type[T]) -> T:
@@ -239,7 +322,10 @@ def _restore(
     assert len(levels) == at.depth + 1 and is_rising, "levels"
     origins = np.concatenate([arrays[0] for _, arrays in parts])
     at_start = max(len(pool.values) for pool in search.pools)  # an array may start with many
-    _states_again(search, parts, width_of(len(origins) // SHORTEST_ORIGIN + at_start + 1))
+    if manifest.log is None:
+        _states_again(search, parts, width_of(len(origins) // SHORTEST_ORIGIN + at_start + 1))
+    else:
+        _stored_again(search, manifest.log, states)
     assert search.log.states == states, "states"
     values_again(search, origins.astype(np.int64).tolist())
     # a search that was stopped while rows were filled knows values that its fields had no room for
@@ -247,8 +333,9 @@ def _restore(
     search.resize()
     for first in range(0, states, CHECKED):
         packed = search.log.packed_states(first, min(states, first + CHECKED))
-        for pool, column in zip(search.pools, search.packed.ids(packed)):
-            assert max(column) < len(pool.values), "a state with an unknown value"
+        for pool, highest in zip(search.pools, search.packed.highest(packed)):
+            assert highest < len(pool.values), "a state with an unknown value"
+        search.log.let_go()
     rows_again(search, np.concatenate([arrays[1] for _, arrays in parts]).tolist())
     search.log.levels = levels
     numbers_again(search, at, manifest.calls)
@@ -282,6 +369,31 @@ def _states_again(
         log.memory.words[states * w : (states + len(more)) * w] = more.reshape(-1)
         states += len(more)
     search.registers[r.LOG] = log.memory.address
+    search.registers[r.STATES] = states
+
+
+def _stored_again(search: Search, log: LogFile, states: int) -> None:
+    """Takes up the log of a store, as far as its manifest knows it. Raises `CheckpointError` where
+    it is torn.
+    """
+    disk, packed = search.log.disk, search.packed
+    assert disk is not None and len(log.widths) == len(search.pools), "fields of other widths"
+    assert all(1 <= n <= 32 for n in log.widths), "fields of other widths"
+    packed.widen(log.widths)
+    assert packed.state_widths == log.widths, "fields of other widths"
+    w, first = packed.words, 0
+    if disk.room < states * w:
+        raise segments.torn(str(disk.path))
+    for piece in log.pieces:
+        if not first < piece.states <= states or disk.digest(first * w, piece.states * w) != (
+            piece.digest
+        ):
+            raise segments.torn(str(disk.path))
+        first = piece.states
+    assert first == states, "states"
+    disk.cut(states * w)
+    disk.kept = log.name
+    packed.point(r.LOG, disk)
     search.registers[r.STATES] = states
 
 

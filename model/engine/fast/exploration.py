@@ -11,6 +11,7 @@ from attrs import define, field
 
 from groupcheck.model.engine.errors import AsymmetryError, RuleError
 from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.layout import moved
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.loop import BLOCK, QUEUE, Loop
 from groupcheck.model.engine.fast.many_states import Border, Bulk, Ends
@@ -67,7 +68,11 @@ class Exploration(Loop):
     """
 
     def __init__(
-        self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY, tabled: Tabled | None = None
+        self,
+        spec: Spec,
+        symmetry: Symmetry = NO_SYMMETRY,
+        tabled: Tabled | None = None,
+        new_log: Callable[[Packed], Log] = Log,
     ) -> None:
         """`tabled`: the spec as another search knows it, which is taken over."""
         self.spec, self.symmetry = spec, symmetry
@@ -89,7 +94,7 @@ class Exploration(Loop):
                 asking(self.tables, self.rows.members, symmetry),
             ),
         )
-        super().__init__(packed, Log(packed))
+        super().__init__(packed, new_log(packed))
         self.predicates = PackedPredicates(
             self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state
         )
@@ -247,11 +252,14 @@ class Exploration(Loop):
             asked = int(self.registers[r.ASKED_COUNT])
             deferred = self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2)
             put_off = self.taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2)
+            is_left = len(self.left_over) > 0
             if asked:
                 self.fill()
             if int(self.registers[r.OVERFLOW]):
                 self.more_chain_memory()
-            if not len(deferred) and not len(put_off):
+            if is_left:
+                self.enter_left_over()
+            if not len(deferred) and not len(put_off) and not is_left:
                 return
             if len(put_off):
                 self.run(r.RECHECK, 0, len(put_off) // 2, put_off)
@@ -358,12 +366,15 @@ class Exploration(Loop):
         of a state.
         """
         before = self.packed.words, self.packed.view_words
+        old = self.packed.state_fields
         with self.packed.changing():
-            moved = self.packed.fit(self.log.memory)
+            is_moved = self.packed.fit(self.log.memory)
             self.packed.extend_guards()
             if (self.packed.words, self.packed.view_words) != before:
                 self.sized_by_words()
-        if moved:
+        if is_moved:
+            new, words = self.packed.state_fields, self.packed.words
+            self.left_over = [(moved(s, old, new, words), needs) for s, needs in self.left_over]
             self.clear_sieve()
             self.log.reindex(self.log.slots_for(self.log.states))
 

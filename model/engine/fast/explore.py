@@ -11,7 +11,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -20,20 +19,22 @@ from attrs import define, evolve, field
 from groupcheck.model.engine.errors import AsymmetryError, CheckpointError, RuleError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast.compiling import compiling
+from groupcheck.model.engine.fast.disk_log import NoDiskError
 from groupcheck.model.engine.fast.graph import bytes_of
 from groupcheck.model.engine.fast.handed_over import taken_over
 from groupcheck.model.engine.fast.identity import Identity, identity
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, is_ready
 from groupcheck.model.engine.fast.lassos import answers
-from groupcheck.model.engine.fast.log import MOST_STATES
+from groupcheck.model.engine.fast.log import MOST_STATES, Log
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.memory import (
     Watch,
     peak_bytes,
     without_collection,
 )
+from groupcheck.model.engine.fast.outlook import outlook
 from groupcheck.model.engine.fast.search import Search
-from groupcheck.model.engine.fast.segments import Folder
+from groupcheck.model.engine.fast.segments import Folder, cannot_write
 from groupcheck.model.engine.fast.symmetry_choice import symmetry_here
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.options import Options
@@ -115,7 +116,9 @@ class Run:
         if self.progress:
             s = self.search
             done = s.states, s.transitions, s.findings.depth
-            self.progress(Progress(*done, frontier, self.seconds, resident_bytes(), is_compiling))
+            taken = resident_bytes(), is_compiling
+            disk = 0 if s.log.disk is None else s.log.disk.disk
+            self.progress(Progress(*done, frontier, self.seconds, *taken, disk=disk))
             self.reported = time.perf_counter()
 
     def begin(self, resumed: bool = False) -> None:
@@ -148,6 +151,7 @@ class Run:
     def pulse(self) -> None:
         """While rows are filled: progress. Raises `StoppedError` when a limit is reached."""
         self.reason = self.limit(filling=True)
+        self.search.log.let_go()
         left = self.left - self.search.threads.expanded
         if self.reason:
             self.left = left
@@ -175,8 +179,12 @@ class Run:
     def _expanded(self, first: int, end: int) -> tuple[int, int]:
         """Expands a level, and looks at where that leads. Returns the states to expand next."""
         s = self.search
-        with contextlib.suppress(StoppedError):
-            self._level(first, end)
+        try:
+            with contextlib.suppress(StoppedError):
+                self._level(first, end)
+        except NoDiskError as error:
+            states, level = self.search.states, self.search.findings.depth
+            self.reason = f"{error.strerror}: the log of {states:,} states, in level {level}"
         if s.see.refined and not self.reason:
             s.refinements.look_at(s.opened(first, end))
         opened = s.open_level(s.log.levels[-1], s.states)
@@ -200,6 +208,7 @@ class Run:
             first = s.stretch(first, min(end, first + stretch))
             end = s.end_of_level(end)
             self.left = end - first
+            s.log.let_go()
             self.reason = self.limit()
             if time.perf_counter() - self.reported > BETWEEN:
                 self.report(self.left)
@@ -263,26 +272,6 @@ class Run:
             return f"stopped: its graph of {more:,} bytes goes beyond the limit of memory"
         return ""
 
-    def outlook(self) -> str:
-        """Describes the unexplored states and, if possible, estimates the remaining cost."""
-        s = self.search
-        left = self.left + max(0, s.states - s.log.levels[-1])
-        sizes = [b - a for a, b in pairwise(s.log.levels)]
-        text = f"{left:,} states were not expanded yet"
-        if len(sizes) < 4:
-            return text
-        growth = (sizes[-1] / sizes[-3]) ** 0.5 if sizes[-3] else 0.0
-        if growth >= 0.95:
-            return (
-                f"{text}, and each level is {growth:.2f} times as large as the one before, so the"
-                " total cannot be estimated"
-            )
-        whole = s.states + int(left * growth / (1 - growth))
-        return (
-            f"{text}; each level is {growth:.2f} times as large as the one before, which would make"
-            f" about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
-        )
-
 
 @contextlib.contextmanager
 def interrupts(run: Run) -> Iterator[None]:
@@ -342,11 +331,14 @@ def searched(
     must_be_usable(spec, found, o.required)
     ours = None if o.checkpoint is None and o.resume is None else identity(spec, found)
     explored = functools.partial(_explored, spec, limits, progress, compiling.seconds)
-    with checkpoints.kept_in(o.checkpoint, o.resume) as folder:
+    with checkpoints.kept_in(o.checkpoint, o.resume, o.stored) as folder:
         try:
             return explored(o, folder, ours, found, begun)
         except AsymmetryError as error:
             found = Symmetry((), (str(error),))
+        except NoDiskError as error:  # before there was anything to go on from
+            assert folder is not None
+            raise cannot_write(folder.path, error) from error
         must_be_usable(spec, found, o.required)
         if folder:
             folder.start_again()
@@ -373,9 +365,10 @@ def _explored(
         if begun is not None:
             search = taken_over(begun.search, symmetry)
         elif resume is None or ours is None:
-            search = Search(spec, symmetry)
+            log = checkpoints.new_log(folder) if options.stored and folder else Log
+            search = Search(spec, symmetry, new_log=log)
         else:
-            search = checkpoints.load(spec, ours, resume, folder, symmetry)
+            search = checkpoints.load(spec, ours, resume, folder, symmetry, options.stored)
         end.callback(search.free)
         saver = checkpoints.Saver(search, folder, ours) if folder and ours else None
         search.divide(options.workers)
@@ -440,7 +433,7 @@ def verdict_of(run: Run) -> Verdict:
         else:
             violations.append(violation(s.see, name, at, path))
     paths, more = goal_paths(run)
-    reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
+    reason = f"{run.reason}; {outlook(run.search, run.left)}" if run.reason else ""
     states = s.counted
     per_state = (max(s.peak, s.bytes) + s.bytes_of_values) / states
     notes = [*s.notes(run.seconds), *more]

@@ -32,6 +32,10 @@ class Field:
     )
 
 
+# The words of a state, and where each of its places stands.
+Layout = tuple[int, Sequence[Field]]
+
+
 def width_of(values: int) -> int:
     """Bits for so many values; at least one."""
     return max(1, (values - 1).bit_length())

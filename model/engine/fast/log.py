@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from groupcheck.model.engine.fast.disk_log import DiskWords
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.store import (
@@ -74,6 +75,7 @@ class Log:
         self.shared: Words | None = None
         self.sharers, self.slack = 1, 0
         self.holes: list[tuple[int, int]] = []
+        self.disk: DiskWords | None = None  # where it lies there
         self.is_indexed = False  # are all states in the index?
         self.crowded_room = 0  # crowded states that the index has room for
         packed.point(r.LOG, self.memory)
@@ -169,10 +171,14 @@ class Log:
         if self._needs:
             self._needs.ensure(more)
         self.packed.point(r.NEED_LOG, self._needs)
-        slots = self.slots_for(more)
+        self._index_for(more)
+        self._bound()
+
+    def _index_for(self, states: int) -> None:
+        """An index with room for so many states in all."""
+        slots = self.slots_for(states)
         if slots != self.slots or self.is_crowded:
             self.reindex(slots)
-        self._bound()
 
     def _bound(self) -> None:
         """Sets the number of states at which the kernel stops: one of its arrays is full then."""
@@ -213,16 +219,21 @@ class Log:
         left = {k for begin, end in self.holes for k in range(max(begin, dense), end)}
         moved = dict(zip((k for k in range(dense, self.states) if k not in left), free))
         pairs = np.array([*moved.items()], np.uint64).reshape(-1)
-        if self.is_indexed:
+        if self._finds_places:
             numbers = {r.MODE: r.RELOCATE, r.FROM: 0, r.TO: len(moved), r.LIST: address(pairs)}
             self.packed.set(numbers)
             self.packed.run_search()
-        else:  # memory ran out: nobody looks a state up any more
+        else:  # the index holds keys alone, or memory ran out and nobody looks a state up any more
             every = self.memory.words[: self.states * self.packed.words]
             states = every.reshape(-1, self.packed.words)
             states[pairs[1::2]] = states[pairs[::2]]
         self.registers[r.STATES], self.holes = dense, []
         return moved
+
+    @property
+    def _finds_places(self) -> bool:
+        """Does the index tell where states are?"""
+        return self.is_indexed
 
     def hold_places(self) -> None:
         """From now on the index holds places, for states of one word, too."""
@@ -263,6 +274,15 @@ class Log:
     def is_full(self) -> bool:
         """Would the index need places of more than 32 bits?"""
         return self.states + 4 * int(self.registers[r.BUFFER_SIZE]) >= MOST_STATES
+
+    def note_outgrown(self, number: int | None = None) -> bool:
+        """Notes what a kernel has found too small in an index of keys; False: nothing."""
+        return False
+
+    def let_go(self) -> None:
+        """Gives pages of a log on disk back to the system, now and then."""
+        if self.disk is not None:
+            self.disk.let_go()
 
     @property
     def bytes(self) -> int:

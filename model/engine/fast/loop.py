@@ -9,9 +9,11 @@ call costs more than such a level.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.log import Log
@@ -38,11 +40,25 @@ def empty_sieve(sieve: Words, words: int) -> None:
     sieve[:words] = 1
 
 
+def buffered(
+    registers: Words, arrays: Mapping[int, NDArray[Any]], words: int
+) -> tuple[Words, Words]:
+    """A copy of what a kernel has left in its buffer: states x words, and the predicates to be
+    looked at.
+    """
+    n = int(registers[r.LEFT_OVER])
+    states = arrays[r.BUFFER][: n * words].reshape(-1, words).copy()
+    return states, arrays[r.NEEDS][:n].copy()
+
+
 class Loop:
     """Tables, a log, and memory for what the kernel reports."""
 
     def __init__(self, packed: Packed, log: Log) -> None:
         self.packed, self.registers, self.log = packed, packed.registers, log
+        # Successors (states x words) that were not entered, with the predicates to be looked at:
+        # the index had no key for one of them.
+        self.left_over: list[tuple[Words, Words]] = []
         self._queues()
 
     def _queues(self) -> None:
@@ -147,6 +163,23 @@ class Loop:
             self.never_rests(endless - 1)
         if self.registers[r.UNEQUAL]:
             self.unequal(int(self.registers[r.UNEQUAL]), int(self.registers[r.UNEQUAL_AT]))
+        if self.registers[r.LEFT_OVER]:
+            self.log.note_outgrown()
+            self.left_over.append(buffered(self.registers, self.packed.arrays, self.packed.words))
+            self.registers[r.LEFT_OVER] = 0
+
+    def enter_left_over(self) -> None:
+        """Enters what was left over, as far as there is room for what that asks."""
+        left, self.left_over = self.left_over, []
+        for k, (states, needs) in enumerate(left):
+            done = 0
+            while done < len(states):
+                self.registers[r.SOURCE] = address(needs)
+                self.run(r.TAKE_IN, done, len(states), states)
+                if int(self.registers[r.FROM]) == done:  # a queue is full
+                    self.left_over += [(states[done:].copy(), needs[done:].copy()), *left[k + 1 :]]
+                    return
+                done = int(self.registers[r.FROM])
 
     def make_room(self) -> None:
         """Room in log and index for one more buffer of successors."""

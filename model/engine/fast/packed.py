@@ -271,9 +271,12 @@ class Packed(KernelRegisters):
         self.registers[r.FIELD_COUNT], self.registers[r.OLD_WORDS] = len(moves), old_words
         assert self.words >= old_words, "fewer words for wider fields"  # the log moves upwards
         if log is not None:
-            log.ensure(self.words * (self.get(r.STATES) + 1))
+            states, n = self.get(r.STATES), self.shape.places
+            is_moved = log.move(states, (old_words, old_fields[:n]), (self.words, self.fields[:n]))
+            log.ensure(self.words * (states + 1))
             self.point(r.LOG, log)
-            self.kernel("repack_log")
+            if not is_moved:
+                self.kernel("repack_log")
         self.registers[r.SOURCE] = self.outcomes.address
         mapping = np.zeros(0, np.uint32)
         before = self.outcomes
@@ -456,6 +459,13 @@ class Packed(KernelRegisters):
         """
         return [
             ((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist()
+            for f in self.state_fields
+        ]
+
+    def highest(self, words: Words) -> list[int]:
+        """The highest number of each place in some packed states."""
+        return [
+            int(((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).max())
             for f in self.state_fields
         ]
 

@@ -4,14 +4,16 @@ backwards, the kernel finds a state that has the next one as successor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.direct import Direct
 from groupcheck.model.engine.fast.exploration import AT_ONCE, Exploration, Work
 from groupcheck.model.engine.fast.factoring import Factoring, by_table
 from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.loop import STRETCH
+from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.refined import Refinements
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.fast.untabled_predicates import UntabledPredicates
@@ -30,9 +32,15 @@ class Search(Exploration):
     """An exploration by as many threads as `threads` says, one at first."""
 
     def __init__(
-        self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY, tabled: Tabled | None = None
+        self,
+        spec: Spec,
+        symmetry: Symmetry = NO_SYMMETRY,
+        tabled: Tabled | None = None,
+        new_log: Callable[[Packed], Log] = Log,
     ) -> None:
-        """`tabled`: the spec as another search knows it, which is taken over."""
+        """`tabled`: the spec as another search knows it, which is taken over. `new_log`: makes the
+        log.
+        """
         self.threads = Threads(1)
         # May it go on as a search over values, which leaves the log behind?
         self.may_leave = False
@@ -42,7 +50,7 @@ class Search(Exploration):
         self.parents: Sequence[int] = ()
         # May it begin a level by itself? Only before this place.
         self.may_go_down_below = 0
-        super().__init__(spec, symmetry, tabled)
+        super().__init__(spec, symmetry, tabled, new_log)
         every = len(self.see.places)
         self.factoring = Factoring([len(self.tables.read(k)) == every for k in self.tables.all])
         self.refinements = Refinements(self)

@@ -35,8 +35,11 @@ FILE = "groupcheck.checkpoint"
 FOLDER = "groupcheck.segments"
 LOCK = "groupcheck.lock"
 MAGIC = b"groupcheck.checkpoint/3\n"
+STORE_MAGIC = b"groupcheck.store/1\n"  # of a folder that holds the log of the search, too
+OUR_NAME = re.compile(r"groupcheck\.[a-z]+(-[0-9a-f]{12}|\.new)?", re.ASCII)
 MOST_HEADER = 1 << 26
 PIECE = 1 << 20
+LOG_NAME = re.compile(r"groupcheck\.log-[0-9a-f]{12}", re.ASCII)  # in a store
 NAME = re.compile(r"\d{5}-[0-9a-f]{12}", re.ASCII)
 _locked: set[Path] = set()  # by this process: a lock of the system does not keep its owner out
 
@@ -64,18 +67,28 @@ class Folder:
     # Those that its manifest lists, and one that the next manifest will list.
     segments: list[Segment] = field(factory=list)
 
+    # The log that the manifest names, in a store, and where the run has moved it since.
+    logs: set[str] = field(factory=set)
+
     def clear(self) -> None:
-        """Removes what killed runs left: segments that the manifest does not list, and halves of
-        manifests.
+        """Removes what killed runs left: segments and logs that the manifest does not list, and
+        halves of manifests.
         """
         listed = {segment.name for segment in self.segments}
+        self.clear_logs()
         for file in (*(self.path / FOLDER).glob("*"), *self.path.glob(f"{FILE}*.new")):
             if file.suffix == ".new" or (NAME.fullmatch(file.name) and file.name not in listed):
                 file.unlink(missing_ok=True)
 
+    def clear_logs(self) -> None:
+        """Removes logs that are no longer needed."""
+        for file in self.path.glob("groupcheck.log-*"):
+            if LOG_NAME.fullmatch(file.name) and file.name not in self.logs:
+                file.unlink(missing_ok=True)
+
     def start_again(self) -> None:
         """Removes the checkpoint, for a search that begins anew. Raises `CheckpointError`."""
-        self.segments = []
+        self.segments, self.logs = [], set()
         with self.writing():
             (self.path / FILE).unlink(missing_ok=True)
             self.clear()
@@ -96,7 +109,8 @@ class Folder:
 
     def keep(self, manifest: dict[str, Any]) -> None:
         """Replaces the manifest, which lists all segments. Raises `CheckpointError`."""
-        text = MAGIC + json.dumps(manifest).encode() + b"\n"
+        magic = STORE_MAGIC if manifest.get("log") else MAGIC
+        text = magic + json.dumps(manifest).encode() + b"\n"
         temporary = self.path / f"{FILE}.new"
         with self.writing():
             with temporary.open("wb") as file:
@@ -110,10 +124,11 @@ class Folder:
         try:
             yield
         except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            raise cannot_write(self.path, error) from error
 
 
-def _cannot_write(path: Path, error: OSError) -> CheckpointError:
+def cannot_write(path: Path, error: OSError) -> CheckpointError:
+    """The error about a folder, or a file in it, that the system did not let us write."""
     resume = f"--resume {path}" if (path / FILE).exists() else ""
     text = f"cannot be written: {error.strerror or error}"
     return CheckpointError(text, where=str(path), do=what_helps(error, resume))
@@ -129,18 +144,21 @@ def _bytes(array: NDArray[Any]) -> memoryview:
 
 
 @contextlib.contextmanager
-def held(path: Path, resumed: bool) -> Iterator[Folder]:
+def held(path: Path, resumed: bool, stored: bool = False) -> Iterator[Folder]:
     """The folder, for this process alone. `resumed`: does the search go on from what is there?
-    Raises `CheckpointError` where another run writes, or has written without being resumed.
+    `stored`: the log lies there, too. Raises `CheckpointError` where another run writes, or has
+    written without being resumed, and for a store where the folder holds something else.
     """
     try:
+        if stored:
+            _must_be_ours(path)
         path.mkdir(parents=True, exist_ok=True)
         lock = (path / LOCK).resolve()
         if lock in _locked:
             raise _is_in_use(path, lock)
         file = lock.open("ab", buffering=0)  # so that nothing is left to be written at the end
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     with file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -148,7 +166,7 @@ def held(path: Path, resumed: bool) -> Iterator[Folder]:
             raise _is_in_use(path, lock) from None
         if (path / FILE).exists() and not resumed:
             raise CheckpointError(
-                "holds a checkpoint already",
+                f"holds a {what_is_kept(path)} already",
                 where=str(path),
                 do=f"go on with it (--resume {path}), or choose another folder",
             )
@@ -163,6 +181,22 @@ def held(path: Path, resumed: bool) -> Iterator[Folder]:
             yield folder
         finally:
             _locked.discard(lock)
+
+
+def _must_be_ours(path: Path) -> None:
+    """Raises `CheckpointError` where a folder holds files of others."""
+    if path.is_dir():
+        others = sorted(file.name for file in path.iterdir() if not OUR_NAME.fullmatch(file.name))
+        if others:
+            what = f"holds something else ({others[0]}), and a store has a folder for itself"
+            raise CheckpointError(what, where=str(path), do="name an empty folder, or a new one")
+
+
+def what_is_kept(path: Path) -> str:
+    """What a folder holds, in a word: a store, or a checkpoint."""
+    with contextlib.suppress(OSError), (path / FILE).open("rb") as file:
+        return "store" if file.readline(len(MAGIC)) == STORE_MAGIC else "checkpoint"
+    return "checkpoint"
 
 
 def _is_in_use(path: Path, lock: Path) -> CheckpointError:
@@ -191,16 +225,16 @@ def read_manifest(path: Path) -> object:
             )
     except OSError as error:
         raise CheckpointError(f"cannot be read: {error.strerror or error}", where=where) from error
-    if magic != MAGIC:
+    if magic not in (MAGIC, STORE_MAGIC):
         raise CheckpointError(
             "is not a checkpoint of this version of groupcheck", where=where, do="start again"
         )
     if told != hashlib.blake2b(magic + text).hexdigest().encode() + b"\n":
-        raise _torn(where)
+        raise torn(where)
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise _torn(where) from None
+        raise torn(where) from None
 
 
 def read(path: Path, segment: Segment) -> list[Words]:
@@ -213,14 +247,14 @@ def read(path: Path, segment: Segment) -> list[Words]:
     try:
         with file.open("rb") as opened:
             if os.fstat(opened.fileno()).st_size != 8 * sum(segment.sizes):
-                raise _torn(str(file))
+                raise torn(str(file))
             for size in segment.sizes:
                 array = np.zeros(size, np.uint64)
                 view = _bytes(array)
                 for at in range(0, 8 * size, PIECE):
                     piece = view[at : at + PIECE]
                     if opened.readinto(piece) != len(piece):
-                        raise _torn(str(file))
+                        raise torn(str(file))
                     digest.update(piece)
                 arrays.append(array)
     except OSError as error:
@@ -228,11 +262,11 @@ def read(path: Path, segment: Segment) -> list[Words]:
             f"cannot be read: {error.strerror or error}", where=str(file)
         ) from error
     if digest.hexdigest() != segment.digest:
-        raise _torn(str(file))
+        raise torn(str(file))
     return arrays
 
 
-def _torn(where: str) -> CheckpointError:
+def torn(where: str) -> CheckpointError:
     return CheckpointError(
         "is torn, or not a checkpoint", where=where, do="use an older copy, or start again"
     )

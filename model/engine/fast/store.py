@@ -64,7 +64,7 @@ class Reserved:
         with file.open("ab+") as opened:
             size = max(opened.seek(0, os.SEEK_END), most * 8)
             opened.truncate(size)
-            with _no_memory():
+            with no_memory():
                 self._space = mmap.mmap(opened.fileno(), size)
         self.words = np.frombuffer(self._space, np.uint64)
 
@@ -105,7 +105,7 @@ class Reserved:
         held = len(self.words)
         del self.words
         try:
-            with _no_memory():
+            with no_memory():
                 self._space.resize(8 * (count + FENCE * CHECKED))
         except (BufferError, SystemError):  # somebody holds a view, or the system cannot do it
             self._use_again(held)
@@ -121,6 +121,12 @@ class Reserved:
     def _use_again(self, held: int) -> None:
         self.words = np.frombuffer(self._space, np.uint64)[:held]
 
+    def move(self, states: int, old: Any, new: Any) -> bool:
+        """Moves this many packed states from one layout to another; False where a kernel has to do
+        that.
+        """
+        return False
+
     @property
     def address(self) -> int:
         return address(self.words)
@@ -131,7 +137,7 @@ class Reserved:
 
 
 @contextlib.contextmanager
-def _no_memory() -> Iterator[None]:
+def no_memory() -> Iterator[None]:
     """Turns the system's error for a lack of address space into a `MemoryError`."""
     try:
         yield
@@ -148,7 +154,7 @@ def _reserved(count: int) -> mmap.mmap:
 
 def _mapped(size: int) -> mmap.mmap:
     """So many bytes of this process alone, all 0. Raises `MemoryError`."""
-    with _no_memory():
+    with no_memory():
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
         space = mmap.mmap(-1, size, flags=flags)
     if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -161,7 +167,7 @@ def expect_space(size: int) -> None:
     would abort the process instead.
     """
     if has_limited_address_space():
-        with _no_memory():
+        with no_memory():
             mmap.mmap(-1, size).close()
 
 

@@ -39,6 +39,7 @@ OWN = (
     r.LOOKS,
     r.VIEW_VALUES,
     r.SIEVE,
+    r.FOLDED,
 )
 OF_SYMMETRY = (r.SORTED, r.WALK_PATHS, r.WALK_READS, r.KNOWN_WALKS)
 # Registers that are 0 when a part begins. Without room for rows to ask for (ASKED_SIZE), a thread
@@ -53,6 +54,8 @@ COUNTS = (
     r.ASKED_COUNT,
     r.ASKED_SIZE,
     r.OVERFLOW,
+    r.LEFT_OVER,
+    r.OUTGROWN,
 )
 # Queues that a thread hands over: register, count, width.
 QUEUES = (
@@ -127,7 +130,7 @@ class ThreadState:
 
     def _take_up(self, snapshot: SearchSnapshot) -> None:
         self.registers[:] = snapshot.registers
-        for k in (*OWN, *(k for k in OF_SYMMETRY if k in snapshot.arrays)):
+        for k in (k for k in (*OWN, *OF_SYMMETRY) if k in snapshot.arrays):
             theirs = snapshot.arrays[k]
             if k not in self.arrays or self.arrays[k].shape != theirs.shape:
                 self.arrays[k] = bounds.fenced(k, np.zeros_like(theirs))

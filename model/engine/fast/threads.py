@@ -28,6 +28,7 @@ from attrs import define, field
 
 from groupcheck.model.engine.fast.exploration import Exploration
 from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.loop import buffered
 from groupcheck.model.engine.fast.store import Words, address, joined
 from groupcheck.model.engine.fast.thread_state import (
     OWN,
@@ -69,6 +70,10 @@ class Threads:
     # What was handed over, by queue; what waits until the rows are filled that it has asked for.
     given: list[list[Words]] = field(factory=lambda: [[] for _ in QUEUES])
     waiting: list[list[Words]] = field(factory=lambda: [[], []])
+    # Successors that the index had no key for, and the nodes that were too small for them, from 1
+    # on.
+    left_over: list[tuple[Words, Words]] = field(factory=list)
+    outgrown: set[int] = field(factory=set)
     # The search as threads see it that take their next part; None: they pause.
     snapshot: SearchSnapshot | None = None
     # How many others are at work, whether there is nothing left to do, and what one has raised.
@@ -95,7 +100,8 @@ class Threads:
         """The bytes that they will need, beyond what they have: queues, and room in the log."""
         if self.workers == 1:
             return 0
-        queues = (self.workers - 1) * sum(search.packed.arrays[k].nbytes for k in OWN)
+        arrays = search.packed.arrays
+        queues = (self.workers - 1) * sum(arrays[k].nbytes for k in OWN if k in arrays)
         return max(0, queues - self.bytes) + 8 * search.packed.words * self.slack(search)
 
     def slack(self, search: Exploration) -> int:
@@ -112,6 +118,7 @@ class Threads:
         self.left, self.is_over, self.raised = (first, end), False, None
         self.back.clear()
         self.given, self.waiting = [[] for _ in QUEUES], [[], []]
+        self.left_over = []
         for state in (self.caller, *self.helpers):
             state.place = state.segment_end = search.log.states
             state.crowded = state.transitions = 0
@@ -192,7 +199,7 @@ class Threads:
     @contextlib.contextmanager
     def paused(self, search: Exploration) -> Iterator[None]:
         """While it is open, no other thread is at work: log, index and tables may move."""
-        shared = search.log.shared
+        log, shared = search.log, search.log.shared
         assert shared is not None
         shared[r.STOP] = 1
         with self.changed:
@@ -200,7 +207,13 @@ class Threads:
             while self.at_work:
                 self.changed.wait()
         shared = self._close(search)
+        for number in self.outgrown:
+            log.note_outgrown(number)
+        self.outgrown.clear()
+        search.left_over += self.left_over
+        self.left_over = []
         yield
+        shared[r.NEXT_PLACE] = search.registers[r.STATES]
         self._open(search, shared)
 
     def make_room(self, search: Exploration) -> None:
@@ -288,9 +301,12 @@ class Threads:
                 self.at_work += 1
             queues: list[Words] = []
             at = part[0]
+            left: list[tuple[Words, Words]] = []
             try:
                 at = helper.expand(snapshot, *part, self.share)
                 queues = helper.queues()
+                if helper.registers[r.LEFT_OVER]:
+                    left.append(buffered(helper.registers, helper.arrays, snapshot.words))
             except BaseException as error:
                 self.raised = error
             finally:
@@ -298,6 +314,10 @@ class Threads:
                 with self.changed:
                     self._spent(EXPAND, began)
                     self._give(queues, at, *part)
+                    if left:
+                        self.left_over += left
+                        self.outgrown.add(int(helper.registers[r.OUTGROWN]))
+                        self.is_short = True
                     self.at_work -= 1
                     self.changed.notify_all()
 
@@ -312,9 +332,10 @@ class Threads:
                 asked = search.packed.get(r.ASKED_COUNT)
                 with self.changed:
                     is_given = any(self.given[:2])
-                    is_part = not is_given and asked < ROWS_AT_ONCE
+                    has_left = bool(self.left_over or search.left_over)
+                    is_part = not is_given and not has_left and asked < ROWS_AT_ONCE
                     part = self._part(MOST_OF_CALLER) if is_part else None
-                    is_left = is_given or asked or any(self.waiting)
+                    is_left = is_given or asked or has_left or any(self.waiting)
                     if part is None and not is_left and self.at_work:
                         self.changed.wait(LOOK_S)
                         began = self._spent(END, began)
@@ -322,6 +343,11 @@ class Threads:
                 if part is not None:
                     self._expand(search, *part)
                     did = EXPAND
+                elif has_left:
+                    with self.paused(search):
+                        search.enter_left_over()
+                        self._put_aside(search)
+                    did = RETRY
                 elif is_given:
                     self._try_again(search)
                     did = RETRY

@@ -150,7 +150,7 @@ def test_a_search_whose_log_cannot_grow_says_unknown_and_what_it_reached(monkeyp
 
 
 def test_a_search_that_finds_no_memory_to_begin_says_unknown(monkeypatch):
-    def none(spec, symmetry):
+    def none(spec, symmetry, **more):
         raise MemoryError
 
     monkeypatch.setattr(explore, "Search", none)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from groupcheck.model.engine import Limits, Spec, array, rule
-from groupcheck.model.engine.fast import log
+from groupcheck.model.engine.fast import log, stored_log
+from groupcheck.model.engine.fast.disk_log import DiskWords
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.fast.kernels import intrinsics
 from groupcheck.model.engine.fast.kernels import registers as r
@@ -17,6 +18,7 @@ from groupcheck.model.engine.fast.loop import Loop
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.shape import Shape
 from groupcheck.model.engine.fast.store import Reserved, address, aligned_zeros
+from groupcheck.model.engine.fast.stored_log import StoredLog
 
 
 class Wide:
@@ -122,6 +124,39 @@ def test_each_state_is_entered_once(widths, forms):
     before = loop.log.states
     take_in(loop, np.concatenate(all_))
     assert loop.log.states == before  # the index made anew from the log knows every one
+
+
+@pytest.mark.parametrize(
+    ("widths", "is_folded"),
+    [
+        ((9, 9, 10), True),
+        ((9, 9, 9, 13, 14), True),
+        ((7, 1, 7, 5, 7, 8, 8, 7, 8, 8), False),  # ten fields that do not depend on each other
+    ],
+)
+def test_each_state_is_entered_once_into_an_index_of_keys(tmp_path, monkeypatch, widths, is_folded):
+    """So many states that the index grows; the last field follows from the first one."""
+    monkeypatch.setattr(stored_log, "FOLD_FROM", 1_000)
+    monkeypatch.setattr(stored_log, "CHEAP_LINES", 0)
+    loop = loop_of(*widths)
+    loop.log = StoredLog(loop.packed, DiskWords(tmp_path, 1 << 22))
+    dice, all_, counts = np.random.default_rng(7), [], set()
+    for most in (40, 3, 7, 500):
+        ids = [dice.integers(0, min(most, 1 << w), 30_000, np.uint64) for w in widths]
+        ids[-1] = (ids[0] * np.uint64(3)) & np.uint64((1 << widths[-1]) - 1)
+        states = np.zeros((30_000, loop.packed.words), np.uint64)
+        for column, f in zip(ids, loop.packed.fields):
+            states[:, f.word] |= column << np.uint64(f.shift)
+        take_in(loop, states)
+        loop.enter_left_over()
+        all_.append(states)
+        counts.add(loop.packed.get(r.LINE_COUNT))
+    assert not loop.left_over and (loop.log.folding is not None) == is_folded
+    assert sorted(held(loop)) == sorted(list(s) for s in distinct(np.concatenate(all_)))
+    assert len(counts) > 1 or not is_folded or loop.log.states < 30_000
+    before = loop.log.states
+    take_in(loop, np.concatenate(all_))
+    assert loop.log.states == before
 
 
 def crowd(bits, buckets):

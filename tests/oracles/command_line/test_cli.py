@@ -164,8 +164,28 @@ def test_people_see_verdict_numbers_and_goals(capsys):
             "Invalid value for '--workers': 0 is not in the range 1<=x<=1024",
         ),
         (
-            ["check", "twophase", "--store", "here"],
-            "--store: is only for a search on a cluster (add --spark MASTER)",
+            ["check", "twophase", "--store", "here", "--checkpoint", "there"],
+            "--checkpoint: cannot be combined with --store: a store is a checkpoint, too (leave it"
+            " out; --store here --resume here goes on)",
+        ),
+        (
+            ["check", "twophase", "--store", "here", "--resume", "there"],
+            "--resume: names another folder than --store: a search goes on in the store where it"
+            " was begun (name one folder twice: --store there --resume there)",
+        ),
+        (
+            ["check", "classic", "--members", "1", "--store", "here", "--progress"],
+            "--progress: cannot be combined with --store: promises about progress are judged on the"
+            " graph of all states",
+        ),
+        (
+            ["check", "twophase", "--store", "here", "--engine", "plain"],
+            "--engine: cannot be combined with --store: only the fast engine has a store",
+        ),
+        (
+            ["check", "twophase", "--store", "s3://bucket/here"],
+            "--store: is the address of a store, not a local directory (such a store is only"
+            " for a search on a cluster: add --spark MASTER)",
         ),
         (
             ["check", "twophase", "--spark", "nowhere"],

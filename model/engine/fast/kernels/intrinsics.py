@@ -85,19 +85,23 @@ def lanes_with(typingctx, bucket, value):
     return types.uint64(types.uint64, types.uint64), generate
 
 
-@intrinsic
-def claimed(typingctx, address, value):
-    """Puts a 32-bit number where 0 stands, in one step for all threads; False if something else
-    stood there by then.
-    """
+def _claiming(bits):
+    def made(typingctx, address, value):
+        def generate(context, builder, signature, args):
+            kind = ir.IntType(bits)
+            place = builder.inttoptr(args[0], kind.as_pointer())
+            number = args[1] if bits == 64 else builder.trunc(args[1], kind)
+            done = builder.cmpxchg(place, kind(0), number, "acq_rel", "acquire")
+            return builder.extract_value(done, 1)
 
-    def generate(context, builder, signature, args):
-        half = ir.IntType(32)
-        place = builder.inttoptr(args[0], half.as_pointer())
-        done = builder.cmpxchg(place, half(0), builder.trunc(args[1], half), "acq_rel", "acquire")
-        return builder.extract_value(done, 1)
+        return types.boolean(types.uint64, types.uint64), generate
 
-    return types.boolean(types.uint64, types.uint64), generate
+    return intrinsic(made)
+
+
+# Puts a number of 32 bits, or a word, where 0 stands, in one step for all threads; False if
+# something else stood there by then.
+claimed, claimed_word = _claiming(32), _claiming(64)
 
 
 @intrinsic

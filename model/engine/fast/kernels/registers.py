@@ -70,13 +70,20 @@ code is on disk never imports numba.
     WALK_PATHS, WALK_SIZE, KNOWN_WALKS, KNOWN_BITS,
     # permutations make a difference: why, and the table in which that shows
     UNEQUAL, UNEQUAL_AT,
+    # a log on disk, whose index holds keys: the nodes and roots that fold a state into one, cells
+    # of combinations and how many each node has, memory for one state; lines of the index, how many
+    # keys belong to one, and keys beside them; a node that has met too many combinations, from 1
+    # on, and the states of the buffer that were not entered therefore
+    FOLD_NODES, FOLD_NODE_COUNT, FOLD_ROOTS, FOLD_ROOT_COUNT, FOLD_CELLS, FOLD_COUNTS, FOLDED,
+    LINES, LINE_COUNT, LINE_WIDTH, OLD_LINE_WIDTH, CROWD, CROWD_SIZE, OUTGROWN, LEFT_OVER,
     COUNT,
-) = range(161)  # fmt: skip
+) = range(176)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
 # stretch of a list of places; the edges of a stretch of the log; the steps of a list of places;
-# states of the log to other places; the edges of a list of places
+# states of the log to other places; the edges of a list of places; a larger index of keys; keys of
+# a list into it
 (
     EXPAND,
     RETRY,
@@ -90,7 +97,9 @@ code is on disk never imports numba.
     FOLLOW,
     RELOCATE,
     EDGES_OF,
-) = range(12)
+    SPREAD_LINES,
+    ENTER_KEYS,
+) = range(14)
 
 # Of the words that threads share: the place of the log from which on no segment is taken, and
 # whether all are to stop; each on a cache line of its own.
@@ -132,3 +141,9 @@ WANTED, REACHES = 1, 2
 CLOSED = (1 << 32) - 1
 # Words of a pair (state, table), and of a step of a chain beside those of its state.
 PAIR_WORDS, ITEM_WORDS = 6, 6
+# Numbers in a line of an index of keys, and bytes of a line.
+LANES, LINE_BYTES = 16, 64
+# A node: of its left and right side where they stand (a word of the state, or behind these a node),
+# shift and mask; bits of the right side; how many combinations have a number; where its cells
+# begin. A root: where it stands, shift and mask, and its shift in the key.
+NODE_WORDS, ROOT_WORDS = 9, 4

@@ -17,28 +17,25 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.chains import FIVE, PAIR, expand_chained, gather_pair
 from groupcheck.model.engine.fast.kernels.examining import examine_all
 from groupcheck.model.engine.fast.kernels.firing import fire_chained, fire_plain
+from groupcheck.model.engine.fast.kernels.folding import (
+    enter_keys,
+    reindex_folded,
+    spread_lines,
+)
 from groupcheck.model.engine.fast.kernels.index import (
-    ENTERED,
-    FULL_BUCKET,
-    enter_bucket,
-    free_slot,
     hashed_ahead,
     link,
-    load_compared,
-    load_place,
     reindex,
     relocate,
     sift,
-    takes_slot,
 )
+from groupcheck.model.engine.fast.kernels.inserting import insert, insert_folded
 from groupcheck.model.engine.fast.kernels.intrinsics import (
     ALL,
     ONE,
     alone,
-    fetched,
     halves,
     inside,
-    mix,
     trailing_zeros,
     words,
 )
@@ -46,7 +43,7 @@ from groupcheck.model.engine.fast.kernels.lookup import look, open_of
 from groupcheck.model.engine.fast.kernels.orbits import weigh
 
 ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
-NOTHING, SEGMENT = U(r.NOTHING), U(r.SEGMENT)
+NOTHING = U(r.NOTHING)
 NEXT_PLACE, STOP = U(r.NEXT_PLACE), U(r.STOP)
 OPEN = U(r.OPEN)
 (
@@ -62,6 +59,8 @@ OPEN = U(r.OPEN)
     FOLLOW,
     RELOCATE,
     EDGES_OF,
+    SPREAD_LINES,
+    ENTER_KEYS,
 ) = (
     U(r.EXPAND),
     U(r.RETRY),
@@ -75,76 +74,9 @@ OPEN = U(r.OPEN)
     U(r.FOLLOW),
     U(r.RELOCATE),
     U(r.EDGES_OF),
+    U(r.SPREAD_LINES),
+    U(r.ENTER_KEYS),
 )
-
-
-@inside
-def write(wide, ctx, log, buffer, i, n):
-    """The state at i of the buffer to the log, at place n: (n, but a later place where the segment
-    of this thread is full).
-    """
-    W = U(len(wide))
-    if n == ctx[r.SEGMENT_END]:
-        n = fetched(ctx[r.SHARED], SEGMENT)
-        ctx[r.SEGMENT_END] = n + SEGMENT
-    for w in range(len(wide)):
-        log[n * W + U(w)] = buffer[i * W + U(w)]
-    return n
-
-
-@inside
-def note_new(ctx, n, need):
-    """A state at place n of the log is new."""
-    if need & ctx[r.LIVE]:
-        fresh = words(ctx[r.FRESH])
-        fresh[ctx[r.FRESH_COUNT] * TWO] = n
-        fresh[ctx[r.FRESH_COUNT] * TWO + ONE] = need
-        ctx[r.FRESH_COUNT] += ONE
-    if ctx[r.NEED_LOG] != ZERO:
-        words(ctx[r.NEED_LOG])[n] = need
-
-
-@inside
-def insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n):
-    """The buffer into buckets and log: the number of states afterwards, and how many found their
-    bucket full; these stand in front now.
-    """
-    full, i = ZERO, ZERO
-    while i < k:
-        h = hashes[i]
-        met = enter_bucket(ctx, h)
-        if met == ENTERED:
-            n = write(wide, ctx, log, buffer, i, n)
-            note_new(ctx, n, needs[i])
-            n += ONE
-        elif met == FULL_BUCKET:
-            h = mix(h)  # apart from its bucket's others
-            buffer[full], hashes[full], needs[full] = buffer[i], h, needs[i]
-            load_place(ctx, h)
-            full += ONE
-        i += ONE
-    return n, full
-
-
-@inside
-def insert(wide, ctx, log, buffer, hashes, needs, k, n):
-    """The buffer into index and log: the number of states afterwards."""
-    if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
-        n, k = insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n)
-    load_compared(wide, ctx, hashes, k)
-    entered, i = ZERO, ZERO
-    while i < k:
-        at = free_slot(wide, ctx, log, buffer, hashes[i], i)
-        if at != ALL:
-            n = write(wide, ctx, log, buffer, i, n)
-            if takes_slot(wide, ctx, log, buffer, hashes[i], i, n, at):
-                note_new(ctx, n, needs[i])
-                n += ONE
-                entered += ONE
-        i += ONE
-    if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
-        ctx[r.CROWDED] += entered
-    return n
 
 
 @alone
@@ -394,7 +326,7 @@ def level_after(ctx, s, hi, n):
     """
     noted = ctx[r.DEFERRED_COUNT] | ctx[r.ASKED_COUNT] | ctx[r.PUT_OFF_COUNT]
     noted |= ctx[r.QUIET_COUNT] | ctx[r.UNSURE_COUNT] | ctx[r.OVERFLOW] | ctx[r.ENDLESS]
-    noted |= ctx[r.UNEQUAL]
+    noted |= ctx[r.UNEQUAL] | ctx[r.LEFT_OVER]
     count = ctx[r.LEVEL_COUNT]
     if s < hi or n == hi or noted != ZERO or n > ctx[r.LEVEL_STOP] or count == ctx[r.LEVEL_SIZE]:
         return hi
@@ -412,16 +344,30 @@ def may_go_on(ctx, n, size, room):
     return shared[NEXT_PLACE] + size < room and shared[STOP] == ZERO
 
 
+@inside
+def index_changed(wide, ctx, mode, log, buffer, hashes):
+    """Carries out a mode that is about the index alone; False if this is none."""
+    if mode == SPREAD_LINES:
+        spread_lines(ctx)
+    elif mode == ENTER_KEYS:
+        enter_keys(ctx)
+    elif mode == REINDEX and ctx[r.LINES] != ZERO:
+        reindex_folded(wide, ctx, log, buffer, hashes)
+    elif mode == REINDEX:
+        reindex(wide, ctx, log, buffer, hashes)
+    elif mode == RELOCATE:
+        relocate(wide, ctx, log, buffer, hashes)
+    else:
+        return False
+    return True
+
+
 @alone
 def search(wide, chained, ctx):
     log = words(ctx[r.LOG])
     buffer, hashes, needs = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
     n, s, hi, mode = ctx[r.STATES], ctx[r.FROM], ctx[r.TO], ctx[r.MODE]
-    if mode == REINDEX:
-        reindex(wide, ctx, log, buffer, hashes)
-        return
-    if mode == RELOCATE:
-        relocate(wide, ctx, log, buffer, hashes)
+    if index_changed(wide, ctx, mode, log, buffer, hashes):
         return
     if mode == RECHECK:
         examine_all(wide, ctx, log, words(ctx[r.LIST] + s * U(16)), hi - s)
@@ -439,6 +385,7 @@ def search(wide, chained, ctx):
         and ctx[r.ENDLESS] == ZERO
         and (mode not in (LINK, EDGES_OF) or ctx[r.EDGE_COUNT] + size <= ctx[r.EDGE_ROOM])
         and ctx[r.UNEQUAL] == ZERO
+        and ctx[r.LEFT_OVER] == ZERO
     ):
         before = s
         ctx[r.WEIGHED] = ZERO
@@ -465,7 +412,10 @@ def search(wide, chained, ctx):
                 ctx[r.TRANSITIONS] += ctx[r.WEIGHED] if ctx[r.BLOCKS] != ZERO else k
                 if len(wide) > 1 or ctx[r.BUCKETS] == ZERO:
                     k = sift(wide, ctx, buffer, hashes, needs, k)
-            n = insert(wide, ctx, log, buffer, hashes, needs, k, n)
+            if ctx[r.LINES] != ZERO:
+                n = insert_folded(wide, ctx, log, buffer, hashes, needs, k, n)
+            else:
+                n = insert(wide, ctx, log, buffer, hashes, needs, k, n)
             if ctx[r.FRESH_COUNT] != ZERO:
                 examine_all(wide, ctx, log, words(ctx[r.FRESH]), ctx[r.FRESH_COUNT])
                 ctx[r.FRESH_COUNT] = ZERO
