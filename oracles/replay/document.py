@@ -36,8 +36,9 @@ from groupcheck.traces.findings.anomalies import HOUR_MS, busiest, period, unsta
 from groupcheck.traces.findings.report import Anomaly, FileReport, GroupReport
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.group_story import GroupStory
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import Moment, Round, elapsed, unseen
-from groupcheck.traces.story.timeline import Member, Timeline, client_of
+from groupcheck.traces.story.timeline import Timeline
 
 SCHEMA = "groupcheck.replay/2"
 

@@ -24,8 +24,8 @@ from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.members.group_story import GroupStory
 from groupcheck.traces.members.story import MemberStory
 from groupcheck.traces.phrases import plural, some_of
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import Moment, Round
-from groupcheck.traces.story.timeline import Member, client_of
 
 LANES_SHOWN = 2000
 ITEMS_SHOWN = 20_000

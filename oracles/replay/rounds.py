@@ -9,8 +9,8 @@ from attrs import frozen
 
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import seconds, some_of
+from groupcheck.traces.story.member import client_of
 from groupcheck.traces.story.moments import Moment, Round, elapsed
-from groupcheck.traces.story.timeline import client_of
 
 COLUMNS = ("started", "generation", "why", "took", "size", "held up by")
 NAMES_SHOWN = 3

@@ -16,8 +16,9 @@ from groupcheck.traces.exchanges.member_spans import MemberSpan, MemberSpans
 from groupcheck.traces.exchanges.owners import Owners
 from groupcheck.traces.exchanges.request_facts import RequestFacts
 from groupcheck.traces.findings.report import FileReport, GroupReport, Requests
+from groupcheck.traces.story.member import Member
 from groupcheck.traces.story.moments import Moment
-from groupcheck.traces.story.timeline import Member, Timeline
+from groupcheck.traces.story.timeline import Timeline
 
 BEGIN = 1_730_000_000_000
 

@@ -25,7 +25,7 @@ from groupcheck.oracles.show.json_schemas import (
     printed,
     schema_of,
 )
-from groupcheck.traces.story.timeline import Member
+from groupcheck.traces.story.member import Member
 
 # What `Timeline` writes into `Member.gone`.
 HOW_MEMBERS_GO = "left expired not_rejoined not_synced never_joined replaced away gone".split()

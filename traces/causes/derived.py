@@ -27,7 +27,7 @@ from groupcheck.traces.clients.who import BROKER, LIBRDKAFKA
 from groupcheck.traces.facts.facts import in_time
 from groupcheck.traces.facts.rules import Rule, shipped_rules
 from groupcheck.traces.facts.watch import Watch
-from groupcheck.traces.story.timeline import client_of
+from groupcheck.traces.story.member import client_of
 
 # -- Pauses that a process tells of by itself, and what they cost its consumers.
 

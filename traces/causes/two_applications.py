@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.statement import Statement, fact
-from groupcheck.traces.story.timeline import client_of
+from groupcheck.traces.story.member import client_of
 
 _FIRST_WORD = re.compile(r"[A-Za-z]+")
 """Of a client id: what stands behind it is often the number or the pod of a process."""

@@ -14,7 +14,7 @@ from groupcheck.traces.exchanges.member_spans import (
     MemberSpans,
 )
 from groupcheck.traces.exchanges.owners import MEMBERS_KEPT
-from groupcheck.traces.story.timeline import client_of
+from groupcheck.traces.story.member import client_of
 
 
 @define

@@ -10,7 +10,7 @@ from groupcheck.traces.clients.nodes import coordinator_address, coordinator_num
 from groupcheck.traces.clients.partitions import is_cut, partitions_of, partitions_told
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
-from groupcheck.traces.story.timeline import client_of
+from groupcheck.traces.story.member import client_of
 
 MOST_PARTITIONS = 10_000
 """Of one statement."""

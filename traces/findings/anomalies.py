@@ -19,8 +19,9 @@ from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, ShortConsum
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import SHOWN, plural, seconds, some_of
 from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import Round, elapsed
-from groupcheck.traces.story.timeline import Member, Timeline, client_of
+from groupcheck.traces.story.timeline import Timeline
 
 STORM_ROUNDS, STORM_MS = 10, 600_000
 SLOW_MS = 10_000

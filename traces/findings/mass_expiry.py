@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import Burst, Moment, elapsed
-from groupcheck.traces.story.timeline import Member, Timeline, client_of
+from groupcheck.traces.story.timeline import Timeline
 
 GHOSTS_LEAST = 3
 DEAD_LEAST = 2

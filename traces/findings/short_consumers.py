@@ -13,8 +13,9 @@ from statistics import median
 from attrs import frozen
 
 from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import Moment, elapsed
-from groupcheck.traces.story.timeline import Member, Timeline, client_of
+from groupcheck.traces.story.timeline import Timeline
 
 LIVES_LEAST = 4
 ALONE_SHARE = 0.8

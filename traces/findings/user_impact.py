@@ -30,8 +30,9 @@ from groupcheck.traces.findings.findings import (
 from groupcheck.traces.findings.mass_expiry import mass_expiries
 from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, short_consumers
 from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import Moment, Round, elapsed, shows_ends
-from groupcheck.traces.story.timeline import Member, Timeline, client_of
+from groupcheck.traces.story.timeline import Timeline
 
 STOOD_MS = 10_000
 MEASURED = 0.1

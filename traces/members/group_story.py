@@ -21,8 +21,9 @@ from groupcheck.traces.members.member_round import MemberRound
 from groupcheck.traces.members.standing import Standing
 from groupcheck.traces.members.story import UNTOLD, MemberStory
 from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import Moment, Round
-from groupcheck.traces.story.timeline import Member, Timeline, client_of
+from groupcheck.traces.story.timeline import Timeline
 
 MOST_STORIES = 10_000
 _OF_BROKERS = {"replicas_missing", "replicas_shrunk", "disk_failed", "cleaner_died", "took"}

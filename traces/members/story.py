@@ -29,8 +29,8 @@ from groupcheck.traces.members.said_by_members import (
 )
 from groupcheck.traces.members.standing import Standing, Step, is_answer
 from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.member import client_of
 from groupcheck.traces.story.moments import Moment, is_back
-from groupcheck.traces.story.timeline import client_of
 
 ROUNDS_KEPT = 20_000
 UNTOLD = {RebalanceCause.NOT_TOLD, RebalanceCause.NOT_SEEN}

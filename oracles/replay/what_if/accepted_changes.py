@@ -11,7 +11,7 @@ from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.replay.what_if.outside import Outside
 from groupcheck.oracles.replay.what_if.protocols import CONSUMER
 from groupcheck.traces.findings.report import GroupReport
-from groupcheck.traces.story.timeline import client_of
+from groupcheck.traces.story.member import client_of
 
 CONSUMERS = ("classic", "cooperative", "static")
 """Protocols of `GroupReport` that are those of classic consumer groups."""

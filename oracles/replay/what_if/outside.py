@@ -32,8 +32,8 @@ from groupcheck.oracles.replay.what_if.what_if_types import HappeningKind
 from groupcheck.traces.findings.findings import Findings
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import Moment, Round, elapsed
-from groupcheck.traces.story.timeline import Member, client_of
 
 SUCCESSION_MS = 300_000
 POLL_TIMEOUT = "poll timeout"

@@ -18,8 +18,8 @@ from groupcheck.oracles.simulate.assumptions import named, number_of
 from groupcheck.traces.findings.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.member import client_of
 from groupcheck.traces.story.moments import Round, elapsed
-from groupcheck.traces.story.timeline import client_of
 
 NAMES = {
     SESSION: "session_timeout_ms",

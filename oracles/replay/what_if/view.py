@@ -15,8 +15,8 @@ from groupcheck.oracles.replay.what_if.answer import RebalanceRow, Stood, WhatIf
 from groupcheck.oracles.replay.what_if.document import generations, replication_words, sentences
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.phrases import plural
+from groupcheck.traces.story.member import client_of
 from groupcheck.traces.story.moments import elapsed
-from groupcheck.traces.story.timeline import client_of
 
 MOST_ROWS = 24  # a screenful
 MOST_PROCESSES = 12  # of more than that, those of one client are one row

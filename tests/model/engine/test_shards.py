@@ -358,6 +358,37 @@ def test_a_store_that_cannot_be_written_says_what_helps_and_goes_on(
         assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == alone()
 
 
+class Flickering:
+    """A file system of Arrow of which every third call fails."""
+
+    def __init__(self, files, calls):
+        self.files, self.calls = files, calls
+
+    def __getattr__(self, name):
+        call = getattr(self.files, name)
+
+        def flickers(*args, **more):
+            self.calls.append(name)
+            if len(self.calls) % 3 == 0:
+                raise OSError("AWS Error SLOW_DOWN")
+            return call(*args, **more)
+
+        asked = ("open_input_file", "open_output_stream", "get_file_info", "move")
+        return flickers if name in asked else call
+
+
+def test_a_store_that_fails_now_and_then_is_asked_again(tmp_path, monkeypatch):
+    calls, opened = [], store_module.filesystem_of
+    monkeypatch.setattr(
+        store_module,
+        "filesystem_of",
+        lambda uri: (Flickering(opened(uri)[0], calls), opened(uri)[1]),
+    )
+    monkeypatch.setattr(store_module, "PAUSES", (0, 0, 0, 0))
+    assert counted(distribute(faulty(), InProcess(2), str(tmp_path), widest=0)) == alone()
+    assert {*calls} >= {"open_input_file", "open_output_stream", "get_file_info", "move"}
+
+
 def test_a_store_that_does_not_stay_is_not_said_to_be_resumed(tmp_path, monkeypatch):
     opened, room = store_module.filesystem_of, [60]
     monkeypatch.setattr(

@@ -444,8 +444,8 @@ class Spread:
         notes = [*s.tabled.notes, manifests.in_words(spread)]
         if self.states < WORTH:
             notes.append(
-                f"{self.states:,} states: below some {WORTH:,} one process is quicker than two"
-                " cores over Spark (docs/spark.md)"
+                f"{self.states:,} stored states: below some {WORTH:,} one process is quicker than"
+                " two cores over Spark (docs/spark.md)"
             )
         per_state = self.memory / max(1, self.counted)
         told = answer(s, reason, violations, self.counted, self.seconds, per_state, notes)

@@ -13,13 +13,15 @@ which may die.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import re
+import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -37,6 +39,7 @@ CODEC, LEVEL = "zstd", 1
 MOST_HEADER = 1 << 26
 DIGEST = 16
 LONGEST_NAME = 200
+PAUSES = (0.1, 0.4)  # seconds before a call that failed is made again
 REMOVERS = 16  # threads that remove files
 NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
 
@@ -45,6 +48,8 @@ class StoreError(UserError):
     """The store cannot be read or written, or a block in it is missing, torn or of
     something else.
     """
+
+    may_pass = False  # may the same call succeed the next time?
 
 
 class UnwrittenError(StoreError):
@@ -60,6 +65,35 @@ class Block:
     sections: list[Words]
     # Bytes that these take in the store.
     stored: int
+
+
+def _passing(cause: Exception, error: StoreError) -> StoreError:
+    """The error, with whether it may pass: where what failed is neither room nor a right."""
+    error.may_pass = what_helps(cause, "again").startswith("again ")
+    return error
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _repeated(call: Callable[P, T]) -> Callable[P, T]:
+    """A call that is made again where its error may pass. Nothing is done twice by that: a block is
+    written under a new temporary name each time.
+    """
+
+    @functools.wraps(call)
+    def attempt(*args: P.args, **more: P.kwargs) -> T:
+        for pause in PAUSES:
+            try:
+                return call(*args, **more)
+            except StoreError as error:
+                if not error.may_pass:
+                    raise
+                time.sleep(pause)
+        return call(*args, **more)
+
+    return attempt
 
 
 def _digest(data: Any) -> str:
@@ -115,6 +149,7 @@ class Store:
         self._write(name, [head, _digest(head).encode() + b"\n", *parts])
         return len(head) + 2 * DIGEST + 1 + sum(len(p) for p in parts)
 
+    @_repeated
     def read(self, name: str, wanted: Sequence[int] | None = None) -> Block:
         """Reads a block, or some of its sections alone. Raises `StoreError` if it is torn, or is
         another block than its name says.
@@ -169,6 +204,7 @@ class Store:
             name, [json.dumps({"name": name, "digest": _digest(text)}).encode() + b"\n", text]
         )
 
+    @_repeated
     def read_document(self, name: str) -> dict[str, Any]:
         """Reads what `write_document` wrote. Raises `StoreError` if it is torn."""
         with self._opened(name) as file:
@@ -205,10 +241,14 @@ class Store:
                 f"{name} is missing", where=self.uri, do="start again with an empty --store"
             ) from None
         except (OSError, ValueError) as error:
-            raise StoreError(
-                f"{name} cannot be read: {plainly(error, self.address)}", where=self.uri
+            raise _passing(
+                error,
+                StoreError(
+                    f"{name} cannot be read: {plainly(error, self.address)}", where=self.uri
+                ),
             ) from None
 
+    @_repeated
     def _write(self, name: str, parts: Sequence[Any]) -> None:
         temporary = f"{self._path(name)}.{uuid.uuid4().hex[:12]}.new"
         try:
@@ -220,12 +260,16 @@ class Store:
         except (OSError, ValueError) as error:
             with contextlib.suppress(OSError):
                 self._files.delete_file(temporary)
-            raise UnwrittenError(
-                f"{name} cannot be written: {plainly(error, self.address)}",
-                where=self.uri,
-                do=what_helps(error, "--resume" if self.is_resumable else ""),
+            raise _passing(
+                error,
+                UnwrittenError(
+                    f"{name} cannot be written: {plainly(error, self.address)}",
+                    where=self.uri,
+                    do=what_helps(error, "--resume" if self.is_resumable else ""),
+                ),
             ) from None
 
+    @_repeated
     def names(self, folder: str = "") -> list[str]:
         """All files in the store, or those in one of its folders. Raises `StoreError` if they
         cannot be listed.
@@ -239,8 +283,9 @@ class Store:
                 )
             )
         except (OSError, ValueError) as error:
-            raise StoreError(
-                f"cannot be listed: {plainly(error, self.address)}", where=self.uri
+            raise _passing(
+                error,
+                StoreError(f"cannot be listed: {plainly(error, self.address)}", where=self.uri),
             ) from None
         return sorted(f.path[len(self._root) + 1 :] for f in found if f.type == fs.FileType.File)
 
