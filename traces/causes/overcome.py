@@ -17,9 +17,9 @@ from groupcheck.traces.causes.found_cause import (
     is_after,
 )
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.causes.knowledge import Cause
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement, ms_between
+from groupcheck.traces.facts.needs import Need
 from groupcheck.traces.lines.timestamps import show_span
 from groupcheck.traces.members.commits import only_asks
 
@@ -40,6 +40,9 @@ _DONE = {
     "coordinator_found": "found its coordinator",
 }
 """What a member did, in words."""
+_COME_BACK = {"session_expired_broker", "session_expired_client", "network_cut"}
+"""Causes that are trouble although their members come back: what they had was given to others."""
+_BACK = tuple(Need(kind) for kind in ("joined", "synced", "assigned"))
 
 
 def with_overcome(
@@ -48,13 +51,16 @@ def with_overcome(
     """The cause; if all members that `shown` names went on afterwards, it says so, and does no harm
     unless it lasted long.
     """
-    done = _done(found, shown, evidence)
+    back = not found.cause.overcome_by and found.cause.kind in _COME_BACK
+    done = _done(found, shown, evidence, _BACK if back else found.cause.overcome_by)
     if done is None:
         return found
     lasted = ms_between(shown[0], done)
     later = f" {show_span(lasted)} later" if lasted else " afterwards"
     who = done.who if done.who and done.who != done.log else "the member"
     did = f"{who} {_DONE.get(done.kind, 'went on')}"
+    if back:
+        return evolve(found, text=f"{found.text} It came back: {did}{later} (line {done.line}).")
     what = "the group was stable" if done.kind == "broker_stable" else did
     text = f"{found.text} That is overcome: {what}{later} (line {done.line})."
     if (lasted or 0) >= SERIOUS_MS:
@@ -71,13 +77,16 @@ def with_overcome(
 
 
 def _done(
-    found: FoundCause, shown: Sequence[Statement], evidence: GroupEvidence
+    found: FoundCause,
+    shown: Sequence[Statement],
+    evidence: GroupEvidence,
+    overcome_by: Sequence[Need],
 ) -> Statement | None:
     """What shows that it is overcome: of the first line of each member that says so, the last; None
     if one did not, if it comes back again and again, or was followed by more of it.
     """
     cause = found.cause
-    if not cause.overcome_by or found.sign.lasts or episodes(shown) > FEW_EPISODES:
+    if not overcome_by or found.sign.lasts or episodes(shown) > FEW_EPISODES:
         return None
     alike = [
         s for sign in cause.signs for n in sign.needs for s in evidence.all(n.kind) if n.fits(s)
@@ -86,8 +95,9 @@ def _done(
     last: dict[str, Statement] = {}
     for said in sorted([*shown, *alike], key=lambda s: s.line):
         last[evidence.writer(said)] = said
-    able = evidence.all(*{need.kind for need in cause.overcome_by}, "broker_stable")
-    firsts = [_first(said, able, cause, evidence) for said in last.values()]
+    stable = ["broker_stable"] if cause.overcome_by else []  # a member is not the group
+    able = evidence.all(*{need.kind for need in overcome_by}, *stable)
+    firsts = [_first(said, able, overcome_by, evidence) for said in last.values()]
     sure = [said for said in firsts if said is not None]
     return max(sure, key=lambda s: (s.time or 0, s.line)) if len(sure) == len(last) else None
 
@@ -112,22 +122,22 @@ def _soon(refused: Statement, join: Statement, evidence: GroupEvidence) -> bool:
 
 
 def _first(
-    hit: Statement, able: Sequence[Statement], cause: Cause, evidence: GroupEvidence
+    hit: Statement, able: Sequence[Statement], overcome_by: Sequence[Need], evidence: GroupEvidence
 ) -> Statement | None:
     """The first statement after the refusal that shows that its member went on."""
     who = evidence.writer(hit)
     for said in able:
         own = evidence.writer(said) == who or concerns(hit, said)
-        if own and is_after(hit, said) and not only_asks(said) and _shows(cause, hit, said):
+        if own and is_after(hit, said) and not only_asks(said) and _shows(overcome_by, hit, said):
             return said
     return None
 
 
-def _shows(cause: Cause, hit: Statement, said: Statement) -> bool:
+def _shows(overcome_by: Sequence[Need], hit: Statement, said: Statement) -> bool:
     """Did its member what had been refused? Where the need says so, with the same topic."""
     if said.kind == "broker_stable":
         return True
-    needs = [need for need in cause.overcome_by if need.kind == said.kind and need.fits(said)]
+    needs = [need for need in overcome_by if need.kind == said.kind and need.fits(said)]
     about = str(hit.fields.get("topic") or "")
     return any(not (need.same and about) or names_topic(said, about) for need in needs)
 
