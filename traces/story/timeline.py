@@ -39,7 +39,7 @@ from groupcheck.traces.story.events import (
     StaticReplaced,
     Timeouts,
 )
-from groupcheck.traces.story.member import Member
+from groupcheck.traces.story.member import Member, client_of
 from groupcheck.traces.story.moments import (
     NAMES_KEPT,
     NOT_SHOWN,
