@@ -39,14 +39,14 @@ from groupcheck.traces.clients.client_log import ClientLog
 _COMMITTING = re.compile(
     r"\[GroupId (\S+)\] Committing offsets (\d+) for partition \S*(t-\d) from member (\S+) with"
 )
-BY_DAY = ("consumer-4.3-debug", "requests-consumer", NATIVE)
+BY_DAY = ("consumer-4.3-debug", "requests-consumer")
 
 
 @pytest.mark.parametrize(("dialect", "seed"), runs_of(REQUESTS, BY_DAY))
 def test_a_request_log_tells_each_commit_and_its_answer(
     dialect: str, seed: int, tmp_path: Path
 ) -> None:
-    one = written(tmp_path, dialect, seed, 150_000)
+    one = written(tmp_path, dialect, seed, 60_000)
     made = truth(tmp_path, "commits")
     for g in groups_of(one):
         assert g.requests is not None
@@ -83,7 +83,7 @@ def exchanges(log: Path) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]
 
 @pytest.mark.parametrize(("dialect", "seed"), runs_of(REQUESTS, BY_DAY))
 def test_a_member_begins_at_what_was_stored_last(dialect: str, seed: int, tmp_path: Path) -> None:
-    one = written(tmp_path, dialect, seed, 100_000)
+    one = written(tmp_path, dialect, seed, 60_000)
     stored: dict[tuple[str, int], int] = {}
     fetched = 0
     for api, request, answer in exchanges(one.path):
@@ -103,9 +103,7 @@ def test_a_member_begins_at_what_was_stored_last(dialect: str, seed: int, tmp_pa
     assert fetched > 10
 
 
-@pytest.mark.parametrize(
-    ("dialect", "seed"), runs_of(REQUESTS, ("requests-consumer", "requests-consumer-static"))
-)
+@pytest.mark.parametrize(("dialect", "seed"), runs_of(REQUESTS, ["requests-consumer-static"]))
 def test_commits_are_answered_as_the_model_answers_them(
     dialect: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,9 +132,9 @@ def test_commits_are_answered_as_the_model_answers_them(
 
     monkeypatch.setattr(Positions, "_answer", compared)
     library = given.get("library", "java")
-    for k in range(3):
+    for k in range(2):
         Printed(scope, given["words"], random.Random(seed * 100 + k), library).play()
-    assert answers[NONE] > 50
+    assert answers[NONE] > 30
 
 
 @pytest.mark.parametrize(("dialect", "seed"), runs_of(DEBUG, BY_DAY))
@@ -154,7 +152,7 @@ def test_a_coordinator_s_log_tells_each_offset(dialect: str, seed: int, tmp_path
     assert len(real) > 50
 
 
-@pytest.mark.parametrize(("dialect", "seed"), runs_of(REQUESTS, BY_DAY))
+@pytest.mark.parametrize(("dialect", "seed"), runs_of(REQUESTS, ("requests-consumer", NATIVE)))
 def test_members_tell_of_commits_that_were_refused(dialect: str, seed: int) -> None:
     """Java's tell of no others at INFO; librdkafka's of all."""
     run = run_of(dialect, seed)
