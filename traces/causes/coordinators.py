@@ -75,7 +75,9 @@ def unreached(group: GroupEvidence) -> Iterator[Statement]:
         if any(said.kind in AT_WORK for said in some):
             continue
         found = [said for said in some if said.kind == "coordinator_found"]
-        ended = [said for said in some if said.kind == "disconnected"]
+        # Before it was told a coordinator, it had none to connect to.
+        at = [said.kind for said in some].index("coordinator_found") if found else 0
+        ended = [said for said in some[at:] if said.kind == "disconnected"]
         if not found or not ended:
             continue
         now = found[-1]

@@ -244,7 +244,7 @@ def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence)
     last = shown[-1]
     if cause.severity != "broken" or episodes(shown) > FEW_EPISODES:
         return cause.severity
-    works = {*AT_WORK, "joined"}
+    works = {*AT_WORK, "joined", "fetch_started"}
     later = [s for s in evidence.all(*works, *trouble()) if is_after(last, s)]
     at_work = [s for s in later if s.kind in works and concerns(last, s)]
     again = [s for s in later if s.kind not in works and s.kind not in cause.accounts_for]
