@@ -13,12 +13,21 @@ import numpy as np
 import pytest
 from small_group import small_group
 
-from groupcheck.model.engine import CheckpointError, Limits, Spec, array, rule, single
+from groupcheck.model.engine import (
+    CheckpointError,
+    Limits,
+    Spec,
+    UserError,
+    array,
+    rule,
+    single,
+)
 from groupcheck.model.engine.fast import disk_log, folding, segments, stored_log, threads
 from groupcheck.model.engine.fast import explore as run_of_search
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.fast.segments import FILE, LOCK, LOG_NAME
 from groupcheck.model.engine.fast.stored_log import StoredLog
+from groupcheck.oracles.check.run import check
 from groupcheck.oracles.explain.subject import subject
 
 SPEC = small_group(2, 2, 2, 1, 0)
@@ -278,3 +287,9 @@ def test_two_searches_do_not_share_a_store(tmp_path):
     with segments.held(tmp_path, False, True), told:
         answer(SPEC, tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == [LOCK]
+
+
+def test_promises_about_progress_are_refused_in_words(tmp_path):
+    with pytest.raises(UserError, match="--progress: cannot be combined with --store: promises ab"):
+        check("classic", members=1, store=str(tmp_path / "store"), progress=True)
+    assert not (tmp_path / "store").exists()

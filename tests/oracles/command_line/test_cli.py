@@ -174,11 +174,6 @@ def test_people_see_verdict_numbers_and_goals(capsys):
             " was begun (name one folder twice: --store there --resume there)",
         ),
         (
-            ["check", "classic", "--members", "1", "--store", "here", "--progress"],
-            "--progress: cannot be combined with --store: promises about progress are judged on the"
-            " graph of all states",
-        ),
-        (
             ["check", "twophase", "--store", "here", "--engine", "plain"],
             "--engine: cannot be combined with --store: only the fast engine has a store",
         ),
