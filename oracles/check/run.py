@@ -281,15 +281,9 @@ def run(
     _must_be_positive(limits, workers, spread)
     if about.progress:
         _must_be_one_search(spread, walks, conformed)
+    if spread.master is not None:
+        _must_be_for_executors(walks, plain=engine == "fast" and not checkpoint and workers == 1)
     if walks is not None:
-        if spread.master is not None:
-            raise UserError(
-                f"cannot be combined with {walks_named(walks)}: walks keep no states, so there is"
-                " nothing to spread",
-                where="--spark",
-                do="leave out --spark; --workers goes walks on all cores of a machine, and another"
-                " --seed other ones on each",
-            )
         others = (checkpoint, resume, conformed, symmetry)
         searching = engine != "fast" or any(others)
         verdict = walked(about.spec, walks, limits, progress, searching)
@@ -297,13 +291,6 @@ def run(
         return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
-        if engine != "fast" or checkpoint or workers != 1:
-            raise UserError(
-                "cannot be combined with --engine, --workers or --checkpoint: executors run the"
-                " compiled engine, one shard a core, and the store keeps the search",
-                where="--spark",
-                do="leave those out; --shards says how many parts there are",
-            )
         verdict = _spread(about, limits, progress, spread, resume, symmetry)
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
@@ -385,6 +372,27 @@ def _looker(about: Subject, spread: Spreading, engine: str) -> Looker:
     from groupcheck.oracles.check.conformed import Looker
 
     return Looker(about)
+
+
+def _must_be_for_executors(walks: Walks | None, plain: bool) -> None:
+    """Raises `UserError` for what executors cannot do. `plain`: the options of a search in one
+    process have their defaults.
+    """
+    if walks is not None:
+        raise UserError(
+            f"cannot be combined with {walks_named(walks)}: walks keep no states, so there is"
+            " nothing to spread",
+            where="--spark",
+            do="leave out --spark; --workers goes walks on all cores of a machine, and another"
+            " --seed other ones on each",
+        )
+    if not plain:
+        raise UserError(
+            "cannot be combined with --engine, --workers or --checkpoint: executors run the"
+            " compiled engine, one shard a core, and the store keeps the search",
+            where="--spark",
+            do="leave those out; --shards says how many parts there are",
+        )
 
 
 def _must_be_one_search(spread: Spreading, walks: Walks | None, conformed: bool) -> None:

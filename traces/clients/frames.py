@@ -75,7 +75,7 @@ def plain(line: str) -> str:
     """The words of the line, with single blanks between them."""
     if "msg=" in line and "level=" in line and " group=" in line:
         line = _as_json(line)
-    if line[:1] == "{" and '": ' in line:  # a shipper wrote the record with blanks in it
+    if line[:2] == '{"' and '": ' in line:  # a shipper wrote the record with blanks in it
         line = line.replace('": ', '":').replace(', "', ',"')
     if "\x1b" in line or "^[[" in line:
         line = _COLOUR.sub("", line)

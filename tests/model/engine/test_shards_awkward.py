@@ -44,6 +44,8 @@ class Clock:
     def perf_counter(self):
         return self.now
 
+    process_time = perf_counter
+
 
 @pytest.fixture
 def clock(monkeypatch):

@@ -68,7 +68,7 @@ def test_options_of_one_process_are_refused_before_spark_starts(
 
 def test_options_of_a_cluster_need_one() -> None:
     with pytest.raises(UserError, match="add --spark MASTER"):
-        check("classic", members=1, store="x")
+        check("classic", members=1, store="s3://bucket/search")
 
 
 def test_a_store_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
