@@ -18,7 +18,7 @@ PROGRAM = Path(sys.executable).parent / "groupcheck"
 SCOPE = ["check", "classic", "--members", "3", "--any-faults", "2", "--no-symmetry", "--json"]
 STATES, TRANSITIONS, DEPTH = 8_412_787, 41_617_329, 42
 KILLS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
-PAUSE = 8.0  # seconds between the first save of a run and its end
+PAUSE = 1.0  # seconds between the first save of a run and its end
 
 
 def command(store: Path, workers: int) -> list[str | Path]:
@@ -33,8 +33,10 @@ def saved(store: Path) -> float:
     return file.stat().st_mtime if file.exists() else 0.0
 
 
-def killed(store: Path, workers: int, number: signal.Signals) -> None:
-    """A run that ends so, some time after it has saved something."""
+def killed(store: Path, workers: int, number: signal.Signals) -> bool:
+    """A run that ends so, some time after it has saved something; False if it had its answer
+    before.
+    """
     before = saved(store)
     run = subprocess.Popen(
         command(store, workers),
@@ -49,6 +51,7 @@ def killed(store: Path, workers: int, number: signal.Signals) -> None:
         subprocess.run(["kill", f"-{int(number)}", str(process)], check=False)
     out, _ = run.communicate(timeout=300)
     print(f"{number.name} after {PAUSE:g} s: exit {run.returncode}, {len(out)} bytes of answer")
+    return run.returncode != 0
 
 
 def children(process: int) -> Iterator[int]:
@@ -90,8 +93,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for workers in (1, 2):
             store = Path(folder) / str(workers)
-            for number in KILLS:
-                killed(store, workers, number)
+            ends = [killed(store, workers, number) for number in KILLS]
+            assert sum(ends) >= 2, "the search was over before it could be killed"
             check(answer(store, workers))
         full = Path(folder) / "full"
         full.mkdir()
