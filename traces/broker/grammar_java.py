@@ -206,6 +206,7 @@ LIFE = rows(
                 ("Failed to enqueue ", "runtime"),
                 ("Failed to flush ", "append failed"),
                 ("Failed to write ", "append failed"),
+                ("Writing records ", "append failed"),
                 ("Failed to parse Consumer Protocol ", "subscription not readable"),
                 ("Replaying ", "runtime"),
                 ("Replayed ", "runtime"),

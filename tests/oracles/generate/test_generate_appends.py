@@ -51,3 +51,18 @@ def test_what_was_not_appended_did_not_happen(dialect: str, seed: int, tmp_path:
     rounds = [printed_text(round_document(r)) for r in group.timeline.rounds]
     assert [[t[key] for key in TOLD] for t in rounds] == [[r[key] for key in TOLD] for r in real]
     assert seed > 1 or len(lost) > 5, json.dumps(lost)
+
+
+def test_kafka_before_4_3_says_it_in_other_words(tmp_path: Path) -> None:
+    """CoordinatorRuntime of 4.0 to 4.2."""
+    log = tmp_path / "broker.log"
+    lines = (
+        "INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=7] [GroupId g] Bumped group"
+        " epoch to 2 with metadata hash 5."
+        " (org.apache.kafka.coordinator.group.GroupMetadataManager)",
+        "ERROR [GroupCoordinator id=1] Writing records to __consumer_offsets-7 failed due to: no"
+        " replicas. (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)",
+    )
+    log.write_text("".join(f"[2024-10-25 17:00:00,00{k}] {line}\n" for k, line in enumerate(lines)))
+    report = replay_file(str(log))
+    assert (report.understood, report.strange) == (2, 0)
