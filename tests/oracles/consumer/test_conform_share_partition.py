@@ -14,8 +14,14 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.model.engine import OutageError
+from groupcheck.model.engine import OutageError, evolve
 from groupcheck.model.mutations import mutation
+from groupcheck.model.protocol.share_partition.partition import (
+    Delivery,
+    InFlight,
+    Partition,
+    Record,
+)
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.consumer.share_partition.families import (
     EVERY,
@@ -135,6 +141,21 @@ def test_a_member_that_wants_one_record_gets_its_batch_or_the_record(leaders: Le
     modes = ("batch_optimized", "record_limit")
     found = [told(leaders, f"fetch m0 {mode} 1")["answer"] for mode in modes]
     assert found == ["0:1,1:1", "0:1"]
+
+
+def test_the_start_offset_passes_no_part_of_a_batch_that_reaches_into_a_gap(
+    leaders: Leaders,
+) -> None:
+    """The next leader has read record 2 alone; a strict fetch takes record 0 of what is before."""
+    known = ("fetch m0 batch_optimized 3", "acknowledge m0 2-2=1", "write 2 ok", "lead unwritten")
+    first = ("fetch m1 record_limit 1", "acknowledge m1 0-0=1", "write 0 ok")
+    (answer,) = leaders.run_all([";".join(("3 3 2 -1", *known, *first))])
+    assert of_kafka(answer)["start"] == 0
+    done = Record(state=Delivery.ACKNOWLEDGED)
+    batches = (InFlight(0, 1, whole=False), InFlight(2, 2))
+    part = Partition(records=(done, Record(), done), batches=batches, gap=(1, 2))
+    assert part.advanced().start == 0
+    assert evolve(part, gap=None).advanced().start == 1
 
 
 def test_a_record_is_delivered_alone_for_its_last_time(leaders: Leaders) -> None:
