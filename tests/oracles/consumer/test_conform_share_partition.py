@@ -218,11 +218,12 @@ def test_a_record_that_another_member_has_accepted_is_accepted_once_more(leaders
 
 
 def test_the_comparison_has_a_command(capsys: pytest.CaptureFixture[str], misfits: Any) -> None:
-    command = "conform share_partition --kafka 4.3.0 --members 1 --json"
-    assert cli.run(command.split()) == 0
+    command = "conform share_partition --kafka 4.3.0 --members 1 --max-rows 300 --json"
+    assert cli.run(command.split()) == 3
     document = json.loads(capsys.readouterr().out)
     assert misfits(document) == []
-    assert (document["verdict"], document["side"]) == ("agrees", "share_partition")
+    found = (document["side"], document["inputs"], document["differing"])
+    assert found == ("share_partition", 300, 0)
     for options, said in (
         ("--diff 4.2.0 4.3.1", "compared with the model alone"),
         ("--side member", "only the leader is compared"),
