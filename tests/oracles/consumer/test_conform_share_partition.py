@@ -14,8 +14,14 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.model.engine import OutageError
+from groupcheck.model.engine import OutageError, evolve
 from groupcheck.model.mutations import mutation
+from groupcheck.model.protocol.share_partition.partition import (
+    Delivery,
+    InFlight,
+    Partition,
+    Record,
+)
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.consumer.share_partition.families import (
     EVERY,
@@ -137,6 +143,21 @@ def test_a_member_that_wants_one_record_gets_its_batch_or_the_record(leaders: Le
     assert found == ["0:1,1:1", "0:1"]
 
 
+def test_the_start_offset_passes_no_part_of_a_batch_that_reaches_into_a_gap(
+    leaders: Leaders,
+) -> None:
+    """The next leader has read record 2 alone; a strict fetch takes record 0 of what is before."""
+    known = ("fetch m0 batch_optimized 3", "acknowledge m0 2-2=1", "write 2 ok", "lead unwritten")
+    first = ("fetch m1 record_limit 1", "acknowledge m1 0-0=1", "write 0 ok")
+    (answer,) = leaders.run_all([";".join(("3 3 2 -1", *known, *first))])
+    assert of_kafka(answer)["start"] == 0
+    done = Record(state=Delivery.ACKNOWLEDGED)
+    batches = (InFlight(0, 1, whole=False), InFlight(2, 2))
+    part = Partition(records=(done, Record(), done), batches=batches, gap=(1, 2))
+    assert part.advanced().start == 0
+    assert evolve(part, gap=None).advanced().start == 1
+
+
 def test_a_record_is_delivered_alone_for_its_last_time(leaders: Leaders) -> None:
     again = ("fetch m0 batch_optimized 2", "lock 0 ok") * 2
     last = ("fetch m0 batch_optimized 2", "fetch m1 batch_optimized 2")
@@ -197,11 +218,12 @@ def test_a_record_that_another_member_has_accepted_is_accepted_once_more(leaders
 
 
 def test_the_comparison_has_a_command(capsys: pytest.CaptureFixture[str], misfits: Any) -> None:
-    command = "conform share_partition --kafka 4.3.0 --members 1 --json"
-    assert cli.run(command.split()) == 0
+    command = "conform share_partition --kafka 4.3.0 --members 1 --max-rows 300 --json"
+    assert cli.run(command.split()) == 3
     document = json.loads(capsys.readouterr().out)
     assert misfits(document) == []
-    assert (document["verdict"], document["side"]) == ("agrees", "share_partition")
+    found = (document["side"], document["inputs"], document["differing"])
+    assert found == ("share_partition", 300, 0)
     for options, said in (
         ("--diff 4.2.0 4.3.1", "compared with the model alone"),
         ("--side member", "only the leader is compared"),

@@ -1,7 +1,8 @@
 """`conform consumer` notices every mistake of tests/mutants/mistakes_of_consumer_groups.toml in the
 rules of the model's coordinator, and with `--side member` each of mistakes_of_java_members.toml in
-those of Java's member; `conform streams` notices each of mistakes_of_streams_groups.toml. Each is
-put into fresh copies of the modules that have the rules.
+those of Java's member; `conform streams` notices each of mistakes_of_streams_groups.toml, and
+`conform share_partition` each of mistakes_of_share_partitions.toml. Each is put into fresh copies
+of the modules that have the rules.
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from groupcheck.oracles.kafka.driver import shared
 
 ROOT = Path(__file__).parents[3]
 PROTOCOL = "groupcheck.model.protocol"
-PACKAGES = (f"{PROTOCOL}.consumer", f"{PROTOCOL}.streams", "groupcheck.oracles.consumer")
+PACKAGES = (
+    *(f"{PROTOCOL}.{name}" for name in ("consumer", "streams", "share_partition")),
+    "groupcheck.oracles.consumer",
+)
 CATALOGUE = ROOT / "tests" / "mutants" / "mistakes_of_consumer_groups.toml"
 MISTAKES: list[dict[str, str]] = tomllib.loads(CATALOGUE.read_text("utf-8"))["mistake"]
 OF_MEMBERS = CATALOGUE.with_name("mistakes_of_java_members.toml")
 MEMBERS: list[dict[str, str]] = tomllib.loads(OF_MEMBERS.read_text("utf-8"))["mistake"]
 OF_STREAMS = CATALOGUE.with_name("mistakes_of_streams_groups.toml")
 STREAMS: list[dict[str, str]] = tomllib.loads(OF_STREAMS.read_text("utf-8"))["mistake"]
+OF_PARTITIONS = CATALOGUE.with_name("mistakes_of_share_partitions.toml")
+PARTITIONS: list[dict[str, Any]] = tomllib.loads(OF_PARTITIONS.read_text("utf-8"))["mistake"]
 # Family -> how many of its rows are asked: the shortest schedules find nearly every mistake.
 ASKED = {
     "full group": 218,
@@ -140,7 +146,22 @@ def noticed_in_streams(mistake: Mapping[str, str]) -> bool:
         return any(row.same is None for row in explored)
 
 
-def by_night(mistakes: list[dict[str, str]]) -> list[Any]:
+def noticed_in_partitions(mistake: Mapping[str, Any]) -> bool:
+    """Does some row of a share partition differ, of the family that the mistake names? Some need
+    longer schedules, so more `rows`, than the command executes.
+    """
+    with mistaken(mistake):
+        found = importlib.import_module("groupcheck.oracles.consumer.share_partition.families")
+        rows = importlib.import_module("groupcheck.oracles.consumer.share_partition.rows")
+        leaders = importlib.import_module("groupcheck.oracles.consumer.share_partition.leaders")
+        (family,) = (f for f in found.EVERY if f.name == mistake["family"])
+        most = mistake.get("rows", family.most)
+        asked = rows.LeaderRows(found.spec_of(family, KAFKA))
+        with leaders.Leaders(KAFKA) as leader:
+            return any(row.differs for row in found.explore(asked, leader, most))
+
+
+def by_night(mistakes: list[dict[str, Any]]) -> list[Any]:
     return [
         pytest.param(m, id=m["about"], marks=[pytest.mark.night] * bool(k % QUICK))
         for k, m in enumerate(mistakes)
@@ -162,8 +183,13 @@ def test_conform_notices_a_mistake_in_a_rule_of_streams_groups(mistake: dict[str
     assert noticed_in_streams(mistake)
 
 
+@pytest.mark.parametrize("mistake", by_night(PARTITIONS))
+def test_conform_notices_a_mistake_in_a_rule_of_share_partitions(mistake: dict[str, Any]) -> None:
+    assert noticed_in_partitions(mistake)
+
+
 def test_every_mistake_fits_its_rule() -> None:
-    for mistake in (*MISTAKES, *MEMBERS, *STREAMS):
+    for mistake in (*MISTAKES, *MEMBERS, *STREAMS, *PARTITIONS):
         path = ROOT / "model" / "protocol" / mistake["file"]
         source = path.read_text("utf-8")
         assert source.count(mistake["old"]) == 1, mistake["about"]
