@@ -275,7 +275,8 @@ def test_a_torn_log_is_noticed(tmp_path, harm):
             byte = opened.read(1)
             opened.seek(100)
             opened.write(bytes([byte[0] ^ 1]))
-        opened.truncate(800 if harm == "short" else None)
+        if harm == "short":
+            opened.truncate(800)
     if harm == "gone":
         file.unlink()
     with pytest.raises(CheckpointError, match="is torn"):
