@@ -18,7 +18,7 @@ PROGRAM = Path(sys.executable).parent / "groupcheck"
 SCOPE = ["check", "classic", "--members", "3", "--any-faults", "2", "--no-symmetry", "--json"]
 STATES, TRANSITIONS, DEPTH = 8_412_787, 41_617_329, 42
 KILLS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
-PAUSE = 1.0  # seconds between the first save of a run and its end
+PAUSE = 3.0  # seconds that a run has from when there is something to go on from
 
 
 def command(store: Path, workers: int) -> list[str | Path]:
@@ -27,24 +27,15 @@ def command(store: Path, workers: int) -> list[str | Path]:
     return [PROGRAM, *SCOPE, "--store", str(store), "--workers", str(workers), *more]
 
 
-def saved(store: Path) -> float:
-    """When it was saved last; 0: not yet."""
-    file = store / "groupcheck.checkpoint"
-    return file.stat().st_mtime if file.exists() else 0.0
-
-
 def killed(store: Path, workers: int, number: signal.Signals) -> bool:
-    """A run that ends so, some time after it has saved something; False if it had its answer
-    before.
-    """
-    before = saved(store)
+    """A run that ends so; False if it had its answer before."""
     run = subprocess.Popen(
         command(store, workers),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    while run.poll() is None and saved(store) == before:
+    while run.poll() is None and not (store / "groupcheck.checkpoint").exists():
         time.sleep(0.1)
     time.sleep(PAUSE)
     for process in (*children(run.pid), run.pid) if number == signal.SIGKILL else (run.pid,):
