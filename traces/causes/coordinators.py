@@ -75,8 +75,8 @@ def unreached(group: GroupEvidence) -> Iterator[Statement]:
         if any(said.kind in AT_WORK for said in some):
             continue
         found = [said for said in some if said.kind == "coordinator_found"]
-        # Before it was told a coordinator, it had none to connect to, unless a line that lies before
-        # the log told it: then the connection is named as the coordinator's.
+        # Before it was told a coordinator, it had none to connect to, unless a line that lies
+        # before the log told it: then the connection is named as the coordinator's.
         at = [said.kind for said in some].index("coordinator_found") if found else 0
         ended = [
             said
