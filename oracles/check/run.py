@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from pathlib import Path as FilePath
@@ -21,6 +20,13 @@ from groupcheck.model.engine import (
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Verdict, Violation
 from groupcheck.oracles.check.engines import ENGINES, in_plain_python
+from groupcheck.oracles.check.spreadable import (
+    GRAPH,
+    ONE_OF_THEM,
+    Spreading,
+    must_be_for_executors,
+    must_be_local,
+)
 from groupcheck.oracles.check.stored import must_be_storable
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_named, walks_of
 from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, WalkedPath
@@ -35,20 +41,6 @@ if TYPE_CHECKING:
     from groupcheck.oracles.show.report import Report
 
 __all__ = ["ENGINES", "CheckResult", "FollowResult", "check", "follow", "run", "walk"]
-
-
-@attrs.frozen
-class Spreading:
-    """How to spread a search over a cluster."""
-
-    # as Spark takes it; None: the search runs in this process alone
-    master: str | None = None
-    # the URI of the folder for states
-    store: str | None = None
-    # None: one for each core
-    shards: int | None = None
-    # the width of a level from which the search is spread
-    hand_over: int | None = None
 
 
 @attrs.frozen(slots=False, repr=False)
@@ -279,21 +271,22 @@ def run(
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
     _must_be_positive(limits, workers, spread)
-    if about.progress:
-        _must_be_one_search(spread, walks, conformed)
     if spread.master is not None:
-        _must_be_for_executors(walks, plain=engine == "fast" and not checkpoint and workers == 1)
+        is_default = engine == "fast" and not checkpoint and workers == 1
+        must_be_for_executors(about, walks, conformed, is_default)
+    if about.progress:
+        _must_be_one_search(walks, conformed)
     if walks is not None:
-        others = (checkpoint, resume, conformed, symmetry)
+        others = (checkpoint, resume, conformed, symmetry, spread != Spreading())
         searching = engine != "fast" or any(others)
         verdict = walked(about.spec, walks, limits, progress, searching)
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
         return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
-    looker = _looker(about, spread, engine) if conformed else None
+    looker = _looker(about, engine) if conformed else None
     if spread.master is not None:
         verdict = _spread(about, limits, progress, spread, resume, symmetry)
         return CheckResult(about, _judged(about, verdict))
-    _must_be_local(spread, checkpoint, resume)
+    must_be_local(spread, checkpoint, resume)
     if spread.store is not None:
         must_be_storable(spread.store, about, engine, checkpoint, resume, conformed)
     if engine != "fast":
@@ -336,84 +329,22 @@ def _untold(about: Subject, verdict: Verdict, why: str) -> Verdict:
     return attrs.evolve(verdict, notes=(*verdict.notes, note))
 
 
-def _must_be_local(
-    spread: Spreading, checkpoint: str | FilePath | None, resume: str | FilePath | None
-) -> None:
-    """Raises `UserError` for options that belong to a search on a cluster."""
-    for name, given in (
-        ("--shards", spread.shards),
-        ("--hand-over", spread.hand_over),
-    ):
-        if given is not None:
-            raise UserError(
-                "is only for a search on a cluster", where=name, do="add --spark MASTER"
-            )
-    for name, place in (
-        ("--resume", resume),
-        ("--checkpoint", checkpoint),
-        ("--store", spread.store),
-    ):
-        if place is not None and re.match(r"[\w+.-]{2,}:/", str(place)):
-            raise UserError(
-                "is the address of a store, not a local directory",
-                where=name,
-                do="such a store is only for a search on a cluster: add --spark MASTER",
-            )
-
-
-def _looker(about: Subject, spread: Spreading, engine: str) -> Looker:
+def _looker(about: Subject, engine: str) -> Looker:
     """The object that collects the coordinator's memories of a search."""
-    if spread.master is not None or engine != "fast":
-        raise UserError(
-            "needs the fast engine, in this process",
-            where="--conformed",
-            do="leave out --spark and --engine",
-        )
+    if engine != "fast":
+        raise UserError("needs the fast engine", where="--conformed", do="leave out --engine")
     from groupcheck.oracles.check.conformed import Looker
 
     return Looker(about)
 
 
-def _must_be_for_executors(walks: Walks | None, plain: bool) -> None:
-    """Raises `UserError` for what executors cannot do. `plain`: the options of a search in one
-    process have their defaults.
-    """
-    if walks is not None:
-        raise UserError(
-            f"cannot be combined with {walks_named(walks)}: walks keep no states, so there is"
-            " nothing to spread",
-            where="--spark",
-            do="leave out --spark; --workers goes walks on all cores of a machine, and another"
-            " --seed other ones on each",
-        )
-    if not plain:
-        raise UserError(
-            "cannot be combined with --engine, --workers or --checkpoint: executors run the"
-            " compiled engine, one shard a core, and the store keeps the search",
-            where="--spark",
-            do="leave those out; --shards says how many parts there are",
-        )
-
-
-def _must_be_one_search(spread: Spreading, walks: Walks | None, conformed: bool) -> None:
+def _must_be_one_search(walks: Walks | None, conformed: bool) -> None:
     """Raises `UserError` for what cannot judge promises about progress: that takes the whole graph
-    of the states, in this process.
+    of the states.
     """
-    for name, given in (
-        ("--spark", spread.master is not None),
-        (walks_named(walks), walks is not None),
-        ("--conformed", conformed),
-    ):
+    for name, given in ((walks_named(walks), walks is not None), ("--conformed", conformed)):
         if given:
-            instead = "leave one of them out"
-            if name == "--spark":
-                instead = "leave out --spark, and take a machine with memory for that graph"
-            raise UserError(
-                "cannot be combined with --progress, which needs the graph of all states in one"
-                " process",
-                where=name,
-                do=instead,
-            )
+            raise UserError(f"cannot be combined with {GRAPH}", where=name, do=ONE_OF_THEM)
 
 
 def _must_be_positive(limits: Limits, workers: int, spread: Spreading) -> None:

@@ -62,7 +62,8 @@ def walked(
     """
     if searching:
         raise UserError(
-            "cannot be combined with --engine, --checkpoint, --resume, --symmetry or --conformed",
+            "cannot be combined with --engine, --checkpoint, --resume, --store, --shards,"
+            " --hand-over, --symmetry or --conformed",
             where=walks_named(walks),
             do="leave those out",
         )

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import Limits, UserError, compiler
-from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
+from groupcheck.oracles.check.run import CheckResult, run, walk
+from groupcheck.oracles.check.spreadable import Spreading
 from groupcheck.oracles.check.walks import walks_of
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.printable import as_text

@@ -111,7 +111,7 @@ def test_the_document_and_the_report_say_it(
     [
         (["cooperative_rounds"], "no coordinator of cooperative_rounds was executed row by row"),
         (["classic", "--mutation", "leader_forgotten"], "a known bug was put into the model"),
-        (["classic", "--engine", "reference"], "needs the fast engine, in this process"),
+        (["classic", "--engine", "reference"], "--conformed: needs the fast engine"),
     ],
 )
 def test_what_cannot_be_said_is_refused(

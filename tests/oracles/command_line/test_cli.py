@@ -182,6 +182,14 @@ def test_people_see_verdict_numbers_and_goals(capsys):
             "--store: is the address of a store, not a local directory (such a store is only"
             " for a search on a cluster: add --spark MASTER)",
         ),
+        *(
+            (
+                ["check", "twophase", "--random-walks", "10", *more],
+                "--random-walks: cannot be combined with --engine, --checkpoint, --resume, --store,"
+                " --shards, --hand-over, --symmetry or --conformed (leave those out)",
+            )
+            for more in (["--store", "d"], ["--shards", "2"], ["--hand-over", "0"])
+        ),
         (
             ["check", "twophase", "--spark", "nowhere"],
             "--spark: 'nowhere' is not a Spark master (for example local[2]",

@@ -55,7 +55,7 @@ def test_a_cluster_without_a_store_is_refused_at_once() -> None:
         ({"progress": True}, "needs the graph of all states in one process"),
         ({"walks": True}, "walks keep no states, so there is nothing to spread"),
         ({"max_depth": 3}, "executors expand a level in the step in which they find it"),
-        ({"conformed": True}, "needs the fast engine, in this process"),
+        ({"conformed": True}, "--conformed, which looks at all states in this process"),
     ],
 )
 def test_options_of_one_process_are_refused_before_spark_starts(
