@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,8 @@ def write_had(folder: Path, begun: Begun, file: str) -> None:
     partition by the coordinator's records in one run. `file`: the log of their broker.
     """
     clock = Clock()
-    had = [
+    had = (
         {
-            "file": file,
-            "group": begun.group,
             "member": begun.filling.names[one.member],
             "partition": f"t-{one.partition}",
             "since": _stamp(clock, begun, one.since),
@@ -80,9 +79,8 @@ def write_had(folder: Path, begun: Begun, file: str) -> None:
             "how": one.how,
         }
         for one in begun.run.had
-    ]
-    if had:
-        _add(folder / "truth" / "partitions.jsonl", had)
+    )
+    _adds(folder, "partitions", begun, file, had)
 
 
 def write_commits(folder: Path, begun: Begun, file: str) -> None:
@@ -90,22 +88,19 @@ def write_commits(folder: Path, begun: Begun, file: str) -> None:
     run, and how that was answered. `file`: the log of their broker.
     """
     clock, base = Clock(), begun.filling.offsets
-    made = [
+    made = (
         {
-            "file": file,
-            "group": begun.group,
             "client": f"client-{one.process}",
             "member": begun.filling.names[one.member],
-            "at": _stamp(clock, begun, one.at),
+            "at": _stamp(clock, begun, at),
             "epoch": begun.filling.generation + one.epoch if one.epoch > 0 else one.epoch,
             "offsets": {f"t-{p}": n + (base[p] if base else 0) for p, n in one.offsets.items()},
             "answer": name_of(one.code),
             "why": one.why,
         }
-        for one in begun.run.commits
-    ]
-    if made:
-        _add(folder / "truth" / "commits.jsonl", made)
+        for at, one in begun.run.commits
+    )
+    _adds(folder, "commits", begun, file, made)
 
 
 def write_lost(folder: Path, begun: Begun, file: str) -> None:
@@ -113,18 +108,18 @@ def write_lost(folder: Path, begun: Begun, file: str) -> None:
     in one run. `file`: the log of their broker.
     """
     clock = Clock()
-    lost = [
-        {
-            "file": file,
-            "group": begun.group,
-            "member": begun.filling.names[member],
-            "at": _stamp(clock, begun, at),
-            "of": of,
-        }
+    lost = (
+        {"member": begun.filling.names[member], "at": _stamp(clock, begun, at), "of": of}
         for at, member, of in begun.run.lost
-    ]
-    if lost:
-        _add(folder / "truth" / "lost.jsonl", lost)
+    )
+    _adds(folder, "lost", begun, file, lost)
+
+
+def _adds(folder: Path, name: str, begun: Begun, file: str, rows: Iterable[dict[str, Any]]) -> None:
+    """Adds rows about a group to a file of the truth, which is made for the first row."""
+    about = {"file": file, "group": begun.group}
+    if told := [about | row for row in rows]:
+        _add(folder / "truth" / f"{name}.jsonl", told)
 
 
 def _stamp(clock: Clock, begun: Begun, ms: int | None) -> str | None:

@@ -192,17 +192,15 @@ class Had:
 
 
 @frozen
-class CommitMade:
-    """A member of a consumer group committed, in ms since the beginning."""
+class Committed:
+    """An OffsetCommit of a consumer group's member is answered."""
 
-    at: int
     process: int
-    # The number of its id, and the epoch that it sent; -1: none.
+    # The number of its id, and the epoch in the request; -1: none.
     member: int
     epoch: int
     # Partition -> offset, as numbers of the run.
     offsets: Mapping[int, int]
-    # Of the answer.
     code: int
     # interval, revocation, close or application.
     why: str
@@ -242,8 +240,9 @@ class Run:
     members: Clients | None = None
     # who had which partition, in the order of time (of consumer groups alone)
     had: tuple[Had, ...] = ()
-    # what was committed, and what is at the end for each partition (of consumer groups alone)
-    commits: tuple[CommitMade, ...] = ()
+    # what was committed, and when (ms since the beginning), and what is at the end for each
+    # partition (of consumer groups alone)
+    commits: tuple[tuple[int, Committed], ...] = ()
     offsets: tuple[int, ...] = ()
     # appends that failed: (ms since the beginning, number of the member's id, who wrote: heartbeat,
     # session-timeout or rebalance-timeout)

@@ -14,7 +14,6 @@ from groupcheck.model.protocol.consumer.memory import State
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.happenings import (
     Bumped,
-    Committed,
     Happening,
     Joined,
     Lost,
@@ -28,6 +27,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Went,
 )
 from groupcheck.oracles.generate.consumer.records import POLL_MS
+from groupcheck.oracles.generate.run import Committed
 from groupcheck.oracles.generate.template import offset
 
 TOPIC_ID = "tT3cYFRQSSuZ5cpYfQ3zqg"

@@ -30,7 +30,7 @@ INTERVAL_MS = 1000
 """group.consumer.assignment.interval.ms, where there is one (Kafka 4.3)."""
 MEAN_TROUBLE_MS = 7000
 FAILS_AT_START = 0.3
-"""How often it begins just before a member joins."""
+"""How often a time without appends begins just before a member joins (a share of joins)."""
 MOST_WINDOWS = 2
 """The model's budget of appends that fail is enough for so many times of `failing`."""
 NEVER = math.inf
@@ -303,6 +303,7 @@ class Course:
         if rule == java_rules.application_subscribes.name and me is not None:
             scope = self.positions.scope
             by_pattern = bool(self._client(option[1], me).pattern)
+            # two of three members
             return not scope.patterns or by_pattern == (me % 3 != 1)
         return rule not in _FAULTS or self._ends(option, state)
 

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from groupcheck.model.protocol.consumer.memory import State
 from groupcheck.model.protocol.consumer.messages import Request
+from groupcheck.oracles.generate.run import Committed
 
 
 @frozen
@@ -129,21 +130,6 @@ class Answered:
     assigned: int | None
     # Its process waits for it, and hears it.
     heard: bool
-
-
-@frozen
-class Committed:
-    """An OffsetCommit is answered."""
-
-    process: int
-    member: int
-    # The epoch in it; -1: none.
-    epoch: int
-    # Partition -> offset.
-    offsets: Mapping[int, int]
-    code: int
-    # interval, revocation, close or application.
-    why: str
 
 
 @frozen

@@ -29,13 +29,13 @@ from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer import java_offsets
 from groupcheck.oracles.generate.consumer.broker import REGEX, number
 from groupcheck.oracles.generate.consumer.course import LOSSES
-from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
+from groupcheck.oracles.generate.consumer.happenings import Fetched
+from groupcheck.oracles.generate.consumer.java_offsets import CONSUMER, MEMBERSHIP
 from groupcheck.oracles.generate.consumer.member_words import MemberWords
 from groupcheck.oracles.generate.consumer.records import LEAVING_EPOCHS
-from groupcheck.oracles.generate.run import Process
+from groupcheck.oracles.generate.run import Committed, Process
 
-MEMBERSHIP, INVOKER = "ConsumerMembershipManager", "ConsumerRebalanceListenerInvoker"
-CONSUMER, BEATS = "AsyncKafkaConsumer", "ConsumerHeartbeatRequestManager"
+INVOKER, BEATS = "ConsumerRebalanceListenerInvoker", "ConsumerHeartbeatRequestManager"
 COORDINATOR = "CoordinatorRequestManager"
 NODE = "Coordinator(key='<:g:>', nodeId=1, host='b1', port=9092, errorCode=0, errorMessage='')"
 ADDRESS = "b1:9092 (id: 2147483646 rack: null isFenced: false)"
@@ -113,18 +113,16 @@ class JavaWords(MemberWords):
             said = java_offsets.committed(happening, self._id(me))
         else:
             said = java_offsets.fetched(happening)
-        for level, logger, text in said:
-            self._say(me, logger, text, level)
+        for level, logger, text, thrown in said:
+            self._say(me, logger, text, level, thrown)
 
-    def _say(self, me: int, logger: str, text: str, level: str = "INFO") -> None:
-        """`text` may end with the line of an exception."""
-        text, _, thrown = text.partition("\norg.")
-        prefix = f"[Consumer clientId=client-{me}, groupId=<:g:>] "
-        line = (
-            f"{level} {'' if logger == java_offsets.UTILS else prefix}{text}"
-            f" (org.apache.kafka.clients.consumer.internals.{logger})"
-        )
-        line = f"{line}\norg.{thrown}" if thrown else line
+    def _say(self, me: int, logger: str, text: str, level: str = "INFO", thrown: str = "") -> None:
+        """`thrown`: the line of an exception."""
+        # ConsumerUtils is static, with no LogContext: its lines have no prefix.
+        in_context = logger != java_offsets.UTILS
+        prefix = f"[Consumer clientId=client-{me}, groupId=<:g:>] " if in_context else ""
+        line = f"{level} {prefix}{text} (org.apache.kafka.clients.consumer.internals.{logger})"
+        line = f"{line}\n{thrown}" if thrown else line
         self.lines.append((self.records.now_ms, self.process(me), line))
 
     def _moved(self, me: int, before: Member, after: Member | str, epoch: int) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from groupcheck.model.protocol.codes import NONE, STALE_MEMBER_EPOCH, name_of
 from groupcheck.oracles.generate.consumer.broker import number
-from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
+from groupcheck.oracles.generate.consumer.happenings import Fetched
+from groupcheck.oracles.generate.run import Committed
 from groupcheck.oracles.generate.template import offset
 
 REQUESTS, MEMBERSHIP = "CommitRequestManager", "ConsumerMembershipManager"
@@ -21,8 +22,8 @@ _STALE = (
     " the ConsumerGroupHeartbeat API."
 )
 _UNKNOWN = "The coordinator is not aware of this member."
-Said = tuple[str, str, str]
-"""Level, logger and text."""
+Said = tuple[str, str, str, str]
+"""Level, logger, text, and the line of the exception that was thrown, if one was."""
 
 
 def committed(h: Committed, member: str) -> Iterator[Said]:
@@ -32,20 +33,20 @@ def committed(h: Committed, member: str) -> Iterator[Said]:
     if h.code == STALE_MEMBER_EPOCH:
         sent = number(h.epoch) if h.epoch >= 0 else "undefined"
         told = f"OffsetCommit failed for member {member} with stale member epoch error."
-        yield "ERROR", REQUESTS, f"{told} Last epoch sent: {sent}"
+        yield "ERROR", REQUESTS, f"{told} Last epoch sent: {sent}", ""
         thrown = f"org.apache.kafka.common.errors.StaleMemberEpochException: {_STALE}"
     else:
-        yield "ERROR", REQUESTS, f"OffsetCommit failed with {_name(h.code)}"
+        yield "ERROR", REQUESTS, f"OffsetCommit failed with {_name(h.code)}", ""
         thrown = f"{_FAILED} unknown member ID. {_UNKNOWN}"
     if h.why in ("interval", "revocation"):
-        yield "WARN", REQUESTS, f"Auto-commit of offsets {offsets(h.offsets)} failed\n{thrown}"
+        yield "WARN", REQUESTS, f"Auto-commit of offsets {offsets(h.offsets)} failed", thrown
     if h.why == "revocation" and h.code != STALE_MEMBER_EPOCH:
         told = "Auto-commit request before reconciling new assignment failed. Will proceed with the"
-        yield "ERROR", MEMBERSHIP, f"{told} reconciliation anyway.\n{thrown}"
+        yield "ERROR", MEMBERSHIP, f"{told} reconciliation anyway.", thrown
     if h.why == "close":
         if h.code == STALE_MEMBER_EPOCH:
             thrown = f"{_FAILED} stale member epoch. {_STALE}"
-        yield "WARN", CONSUMER, f"Synchronous auto-commit failed\n{thrown}"
+        yield "WARN", CONSUMER, "Synchronous auto-commit failed", thrown
 
 
 def fetched(h: Fetched) -> Iterator[Said]:
@@ -55,7 +56,7 @@ def fetched(h: Fetched) -> Iterator[Said]:
             where = f"offset={offset(partition, found)}, offsetEpoch=Optional.empty"
             position = f"FetchPosition{{{where}, currentLeader={LEADER}}}"
             told = f"Setting offset for partition t-{partition} to the committed offset"
-            yield "INFO", UTILS, f"{told} {position}"
+            yield "INFO", UTILS, f"{told} {position}", ""
     elif h.code == STALE_MEMBER_EPOCH:
         yield (
             "ERROR",
@@ -63,10 +64,11 @@ def fetched(h: Fetched) -> Iterator[Said]:
             f"OffsetFetch failed with {_name(h.code)} and the consumer is not part of the group"
             " anymore (it probably left the group, got fenced or failed). The request cannot be"
             " retried and will fail.",
+            "",
         )
     else:
         why = "because the member is not part of the group anymore."
-        yield "ERROR", REQUESTS, f"OffsetFetch failed with {_name(h.code)} {why}"
+        yield "ERROR", REQUESTS, f"OffsetFetch failed with {_name(h.code)} {why}", ""
 
 
 def _name(code: int) -> str:

@@ -30,9 +30,10 @@ from groupcheck.model.protocol.consumer.messages import Kind, Tag
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.broker import TOPIC_ID, member, number
 from groupcheck.oracles.generate.consumer.course import LOSSES
-from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
+from groupcheck.oracles.generate.consumer.happenings import Fetched
 from groupcheck.oracles.generate.consumer.member_words import MemberWords
 from groupcheck.oracles.generate.consumer.records import LEAVING_EPOCHS, POLL_MS
+from groupcheck.oracles.generate.run import Committed
 from groupcheck.oracles.generate.template import offset
 
 COORDINATOR, HANDLE = "b1:9092/1", "GroupCoordinator/1"

@@ -10,10 +10,10 @@ from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.consumer.java_member import JavaMember
 from groupcheck.oracles.generate.consumer.broker import member
-from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
+from groupcheck.oracles.generate.consumer.happenings import Fetched
 from groupcheck.oracles.generate.consumer.records import Records
 from groupcheck.oracles.generate.consumer.spans import Spans
-from groupcheck.oracles.generate.run import Process
+from groupcheck.oracles.generate.run import Committed, Process
 
 
 @define

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import Factory, define, field
 
@@ -29,8 +28,9 @@ from groupcheck.model.protocol.consumer.java_member import Calls, JavaMember, Ph
 from groupcheck.model.protocol.consumer.offsets import has_epoch
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.masks import numbers
-from groupcheck.oracles.generate.consumer.happenings import Committed, Fetched
+from groupcheck.oracles.generate.consumer.happenings import Fetched
 from groupcheck.oracles.generate.consumer.records import Records
+from groupcheck.oracles.generate.run import Committed
 
 INTERVAL_MS = 5000
 """auto.commit.interval.ms."""
@@ -208,7 +208,7 @@ class Positions:
             offsets = {p: n for p, n in offsets.items() if n > knows.get(p, -1)}
         if not offsets:
             return None
-        epoch, code = self._epoch(me, state), NONE
+        epoch = self._epoch(me, state)
         code = self._answer(me, epoch, offsets, state)
         if code == NONE:
             self.committed.update(offsets)
@@ -223,7 +223,7 @@ class Positions:
         known = self.records.knew if self._inside else self.records.known
         return known.get(me, 0) if has_epoch(client) else -1
 
-    def _answer(self, me: int, epoch: int, offsets: Any, state: State) -> int:
+    def _answer(self, me: int, epoch: int, offsets: Iterable[int], state: State) -> int:
         record = self.records.of.get(me)
         if epoch < 0 and not state[self.semantics.at["core", None]].members:
             return NONE

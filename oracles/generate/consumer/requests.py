@@ -14,9 +14,10 @@ from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.messages import Kind
 from groupcheck.model.protocol.masks import numbers
 from groupcheck.oracles.generate.consumer.broker import REGEX, TOPIC_ID, member
-from groupcheck.oracles.generate.consumer.happenings import Answered, Committed, Fetched
+from groupcheck.oracles.generate.consumer.happenings import Answered, Fetched
 from groupcheck.oracles.generate.consumer.records import HEARTBEAT_MS, POLL_MS
 from groupcheck.oracles.generate.request_wire import Line
+from groupcheck.oracles.generate.run import Committed
 from groupcheck.oracles.generate.template import offset_json
 
 API, VERSION = "CONSUMER_GROUP_HEARTBEAT", 1

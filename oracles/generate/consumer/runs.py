@@ -18,13 +18,7 @@ from groupcheck.model.protocol.consumer.rules import spec
 from groupcheck.model.protocol.consumer.scope import AS_KAFKA, MENDED, ConsumerScope
 from groupcheck.oracles.generate.consumer.broker import BrokerWords, Words
 from groupcheck.oracles.generate.consumer.course import FREEZE, LOSSES, Course
-from groupcheck.oracles.generate.consumer.happenings import (
-    Answered,
-    Committed,
-    Fetched,
-    Happening,
-    Lost,
-)
+from groupcheck.oracles.generate.consumer.happenings import Answered, Fetched, Happening, Lost
 from groupcheck.oracles.generate.consumer.java import JavaWords
 from groupcheck.oracles.generate.consumer.librdkafka import NativeWords
 from groupcheck.oracles.generate.consumer.member_words import MemberWords
@@ -33,7 +27,7 @@ from groupcheck.oracles.generate.consumer.records import Records
 from groupcheck.oracles.generate.consumer.requests import Requests
 from groupcheck.oracles.generate.consumer.truth import Truth
 from groupcheck.oracles.generate.request_lines import number
-from groupcheck.oracles.generate.run import Clients, Names, Process, Run, run_of
+from groupcheck.oracles.generate.run import Clients, Committed, Names, Process, Run, run_of
 from groupcheck.oracles.generate.template import compiled
 
 MOST_STEPS = 5000

@@ -11,7 +11,6 @@ from attrs import Factory, define, evolve
 from groupcheck.model.protocol.consumer.memory import State
 from groupcheck.oracles.generate.consumer.happenings import (
     Bumped,
-    Committed,
     Happening,
     Joined,
     Lost,
@@ -21,7 +20,7 @@ from groupcheck.oracles.generate.consumer.happenings import (
     Replaced,
     Went,
 )
-from groupcheck.oracles.generate.run import CommitMade, Had, TrueRound
+from groupcheck.oracles.generate.run import Committed, Had, TrueRound
 
 _WENT = {
     "left": ("leave", "left"),
@@ -39,8 +38,8 @@ class Truth:
     # All that has ended, and what members have now: (member, partition) -> since when.
     ended: list[Had] = Factory(list)
     has: dict[tuple[int, int], Had] = Factory(dict)
-    commits: list[CommitMade] = Factory(list)
-    # Appends that failed, and when.
+    # Commits and appends that failed, and when.
+    commits: list[tuple[int, Committed]] = Factory(list)
     lost: list[tuple[int, Lost]] = Factory(list)
     _members: set[int] = Factory(set)
     # Why the next epoch begins.
@@ -73,8 +72,7 @@ class Truth:
             case Planned():
                 self._target, self._settled = h.epoch, set()
             case Committed():
-                made = CommitMade(now, h.process, h.member, h.epoch, h.offsets, h.code, h.why)
-                self.commits.append(made)
+                self.commits.append((now, h))
             case Reconciled():
                 self._reconciled(h, now)
 

@@ -164,4 +164,4 @@ def test_members_tell_of_commits_that_were_refused(dialect: str, seed: int) -> N
             if refusal or stored:
                 read[process.number] += 1
     native = dialect in NATIVES
-    assert read == Counter(c.process for c in run.commits if native or c.code != NONE)
+    assert read == Counter(c.process for _, c in run.commits if native or c.code != NONE)
