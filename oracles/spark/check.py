@@ -34,7 +34,7 @@ def explore(
     `resume`: such a URI, to go on from. `hand_over`: `widest` of `distribute`.
     `symmetry`, `goals`: as in one process. Raises `UserError`.
     """
-    must_be_spreadable(spec, limits)
+    must_be_spreadable(spec, limits)  # `distribute` asks again, when a store may be written to
     checked_master(master)
     needed()
     if store and resume and store != resume:

@@ -38,7 +38,7 @@ class Truth:
     # All that has ended, and what members have now: (member, partition) -> since when.
     ended: list[Had] = Factory(list)
     has: dict[tuple[int, int], Had] = Factory(dict)
-    # Commits and appends that failed, and when.
+    # Commits, and appends that failed, each with its time.
     commits: list[tuple[int, Committed]] = Factory(list)
     lost: list[tuple[int, Lost]] = Factory(list)
     _members: set[int] = Factory(set)
