@@ -121,6 +121,8 @@ def entry(cause: Cause) -> str:
     if cause.overcome_by:
         some = ", ".join(f"[{need.kind}](statements.md#{need.kind})" for need in cause.overcome_by)
         parts.append(f"It is told as overcome where all its members go on afterwards: {some}.\n")
+    if cause.comes_back:
+        parts.append("Where all its members join again, it is told that they came back.\n")
     if cause.explains:
         links = ", ".join(f"[{kind}](#{kind})" for kind in cause.explains)
         parts.append(f"Where it is found, these are only its consequences: {links}.\n")

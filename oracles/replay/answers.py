@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.oracles.replay.harm import harm, serious, weight
+from groupcheck.oracles.replay.moved_rounds import without_end
 from groupcheck.oracles.replay.stories import told_report
 from groupcheck.oracles.replay.unsettled import ends_left_out, told_last, unsettled
 from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
@@ -94,8 +95,7 @@ def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge
     found = {e.group: e for e in heard.by_group()}
     for name, some in seen.items():
         if name in found:
-            some = seen[name] = [_as_members_tell(s, found[name].story) for s in some]
-        seen[name] = [_as_others_tell(s, some) for s in some]
+            seen[name] = [_as_members_tell(s, found[name].story) for s in some]
     names = {**dict.fromkeys(seen), **dict.fromkeys(found)}
     out = [
         _answer(name, found.get(name, GroupEvidence(name)), seen.get(name, []), knowledge)
@@ -118,23 +118,6 @@ def _as_members_tell(seen: GroupInLog, story: GroupStory) -> GroupInLog:
     if len(left) == len(empty):
         return seen
     return evolve(seen, group=evolve(seen.group, findings=evolve(seen.group.findings, empty=left)))
-
-
-def _as_others_tell(seen: GroupInLog, all_: Sequence[GroupInLog]) -> GroupInLog:
-    """Without the rebalance with which the log of its coordinator ends, where another broker
-    coordinates the group later: no line shows what became of it.
-    """
-    last = seen.group.timeline.open
-    since = (last.started or last.joined_at) if last is not None else None
-    if last is None or since is None or since.time is None:
-        return seen
-    others = (s.group for s in all_ if s is not seen)
-    later = (g.timeline.last for g in others if g.coordinator != seen.group.coordinator)
-    if not any(at is not None and (at.time or 0) > since.time for at in later):
-        return seen
-    last.outcome = "lost"
-    findings = evolve(seen.group.findings, unsettled=None)
-    return evolve(seen, group=evolve(seen.group, findings=findings))
 
 
 def _with_nameless(some: Sequence[Answer]) -> Iterator[Answer]:
@@ -165,7 +148,7 @@ def _answer(
 ) -> Answer:
     diagnosis = diagnose(evidence, knowledge)
     if ends_left_out(evidence):
-        seen = [_without_end(one) for one in seen]
+        seen = [evolve(one, group=without_end(one.group)) for one in seen]
     verdict, verdict_reason = _judged(seen)
     facts = told_facts(evidence, knowledge)
     health, reason = _health(diagnosis, evidence, seen, facts, verdict, verdict_reason)
@@ -187,11 +170,6 @@ def _answer(
         tuple(facts),
         to_turn_on(evidence, any(s.group.requests for s in seen)) if blind else "",
     )
-
-
-def _without_end(one: GroupInLog) -> GroupInLog:
-    """The group as its log shows it, whose end is not known."""
-    return evolve(one, group=evolve(one.group, findings=evolve(one.group.findings, unsettled=None)))
 
 
 def told_facts(evidence: GroupEvidence, knowledge: Knowledge) -> list[Fact]:

@@ -21,6 +21,7 @@ from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import Answer, answers, judged, worst
 from groupcheck.oracles.replay.knowledge_cases import try_cases
+from groupcheck.oracles.replay.moved_rounds import as_others_tell
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.offsets_partition import in_words
@@ -58,7 +59,7 @@ class ReplayReports(list[FileReport]):
         knowledge: Knowledge | None = None,
     ) -> None:
         """`heard`: what the lines of all logs say about groups; `knowledge`: the known causes."""
-        super().__init__(reports)
+        super().__init__(as_others_tell(reports))
         # What was passed over in folders and archives.
         self.notes = tuple(notes)
         self._knowledge = knowledge or shipped_knowledge()

@@ -13,7 +13,7 @@ from groupcheck.traces.causes.overcome import SERIOUS_MS
 from groupcheck.traces.findings.user_impact import by_leaving
 from groupcheck.traces.phrases import plural
 from groupcheck.traces.story.events import GroupDied, RebalanceCause
-from groupcheck.traces.story.moments import Round, elapsed, shows_ends
+from groupcheck.traces.story.moments import Round, elapsed, ends_are_shown
 
 FEW, OFTEN_MS = 2, 10_000
 """More joins, each so soon after the rebalance before, are more than one consumer that starts."""
@@ -44,7 +44,7 @@ def unsettled(rounds: Sequence[Round], by_members: bool = False) -> str:
     if isinstance(last.last, GroupDied):
         return "the group is removed when its log ends: nobody is in it"
     if last.outcome == "open" and last.started is not None:
-        if not shows_ends(rounds):
+        if not ends_are_shown(rounds):
             return "no line shows how its last rebalance ends"
         return "its last rebalance is not over when its log ends"
     shown = any(r.outcome == "assigned" for r in rounds)  # else such lines may be filtered out

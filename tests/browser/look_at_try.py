@@ -99,7 +99,9 @@ def test_a_sample_is_answered_as_on_the_command_line(log: Page, host: Host, tmp_
     told = answered(["replay", "sample:ghost-members"], tmp_path)
     assert text(log, "out") == told.out
     assert text(log, "code") == f"trouble (exit code {told.code})"
-    assert log.run("document.getElementById('page').srcdoc.includes('198 members died together')")
+    assert log.run(
+        "document.getElementById('page').srcdoc.includes('198 members were removed together')"
+    )
     front(log)
     log.run("document.getElementById('answer').scrollIntoView()")
     log.frame()

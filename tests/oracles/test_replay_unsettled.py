@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from groupcheck.oracles.replay.unsettled import unsettled
+from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round
+from groupcheck.traces.story.timeline import Timeline
 
 
 def rebalance(
@@ -41,9 +45,27 @@ def test_one_that_begins_when_the_one_before_is_over_makes_no_calm_group() -> No
 def test_a_last_rebalance_that_is_open_or_leaves_nobody_is_told() -> None:
     last = rebalance(5, 0, 100)
     last.assigned, last.joined_at, last.outcome = None, None, "open"
-    assert "not over" in unsettled([rebalance(4, 0, 50), last])
-    assert "no line shows how" in unsettled([last])
+    assert "not over" in unsettled([last])
     last.outcome, last.cause = "emptied", RebalanceCause.SESSION_EXPIRED
     assert "no members" in unsettled([last])
     last.cause = RebalanceCause.LEAVE
     assert unsettled([last]) == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "shown"), [((), True), (("assigned",), True), (("interrupted",), False)]
+)
+def test_health_and_findings_agree_on_a_last_rebalance_that_no_line_ends(
+    before: tuple[str, ...], shown: bool
+) -> None:
+    rounds = [rebalance(n, 20_000 * n, 100) for n in range(4, 5 + len(before))]
+    for r, outcome in zip(rounds, (*before, "open"), strict=True):
+        if outcome != "assigned":
+            r.assigned, r.joined_at, r.outcome = None, None, outcome
+    found = findings_of(Timeline(rounds=rounds, last=Moment(9, 120_000))).unsettled
+    assert (found is not None) == shown
+    assert unsettled(rounds) == (
+        "its last rebalance is not over when its log ends"
+        if shown
+        else "no line shows how its last rebalance ends"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from groupcheck.traces.causes.coordinators import AT_WORK
+from groupcheck.traces.causes.at_work import COORDINATOR_ANSWERS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
@@ -25,7 +25,7 @@ def short_connections(group: GroupEvidence) -> Iterator[Statement]:
     """Connections that are closed right after they were made, in a log that shows no work of the
     member: how a listener behaves that expects another security.protocol.
     """
-    for some in group.of_each_process("disconnected", "coordinator_found", *AT_WORK):
+    for some in group.of_each_process("disconnected", "coordinator_found", *COORDINATOR_ANSWERS):
         if any(s.kind != "disconnected" for s in some):
             continue
         short = [s for s in some if s.fields.get("state") == "UP" and s.fields["wait"] <= SHORT_MS]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupcheck.traces.causes.at_work import COORDINATOR_ANSWERS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.nodes import (
     FIRST_COORDINATOR,
@@ -18,7 +19,6 @@ from groupcheck.traces.clients.nodes import (
 )
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
-AT_WORK = ("joined", "synced", "assigned", "heartbeat", "committed")
 GIVEN_UP_MS = 30_000
 """A coordinator that is lost so soon after it was found was never of use."""
 MOST_LOSSES = 20
@@ -30,7 +30,7 @@ def given_up(group: GroupEvidence) -> Iterator[Statement]:
     A broker that restarts shows that, too, but then the member joins in the end.
     """
     for some in group.of_each_process(
-        "coordinator_found", "coordinator_lost", "disconnected", *AT_WORK
+        "coordinator_found", "coordinator_lost", "disconnected", *COORDINATOR_ANSWERS
     ):
         found = gone = None
         lost: list[tuple[Statement, Statement]] = []
@@ -40,7 +40,7 @@ def given_up(group: GroupEvidence) -> Iterator[Statement]:
                 if gone is not None and coordinator_text(gone) == coordinator_text(said):
                     lost.append((gone, gone))  # it was found before these lines begin
                 gone = None
-            elif said.kind in AT_WORK:
+            elif said.kind in COORDINATOR_ANSWERS:
                 found, lost = None, lost if len(lost) >= MOST_LOSSES else []
             elif found is not None and _gives_up(found, said):
                 lost.append((found, said))
@@ -71,8 +71,10 @@ def unreached(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told their coordinator, and whose connections fail or end: those to it
     (`same`: yes), or those to others (no). Without `same`, the lines do not tell where they lead.
     """
-    for some in group.of_each_process("coordinator_found", "disconnected", "joining", *AT_WORK):
-        if any(said.kind in AT_WORK for said in some):
+    for some in group.of_each_process(
+        "coordinator_found", "disconnected", "joining", *COORDINATOR_ANSWERS
+    ):
+        if any(said.kind in COORDINATOR_ANSWERS for said in some):
             continue
         found = [said for said in some if said.kind == "coordinator_found"]
         # Before it was told a coordinator, it had none to connect to, unless a line that lies

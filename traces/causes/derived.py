@@ -16,6 +16,7 @@ from itertools import pairwise
 from attrs import evolve
 
 from groupcheck.traces.causes import derived_connections
+from groupcheck.traces.causes.at_work import MEMBER_WORKS
 from groupcheck.traces.causes.closed_connections import ENDS
 from groupcheck.traces.causes.coordinators import COORDINATORS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
@@ -196,7 +197,6 @@ def _expired_again(first: Statement, later: Statement) -> bool:
 
 
 _CHANGES = ("subscription_changed", "partitions_changed", "closed")
-_WORKS = ("assigned", "fetch_started", "joined", "synced", "committed")
 
 
 def _learns(said: Statement, every: Sequence[Statement]) -> bool:
@@ -205,13 +205,13 @@ def _learns(said: Statement, every: Sequence[Statement]) -> bool:
     """
     if said.library != LIBRDKAFKA or said.kind == "closed":
         return False
-    before = [s.kind for s in every if s.line < said.line and s.kind in (*_WORKS, "started")]
+    before = [s.kind for s in every if s.line < said.line and s.kind in (*MEMBER_WORKS, "started")]
     return bool(before) and before[-1] == "started"
 
 
 def changed_topics(group: GroupEvidence) -> Iterator[Statement]:
     """Changes of its topics that a client sees, if it is not at its start or its end."""
-    for every in group.of_each_process(*_CHANGES, *_WORKS, "started"):
+    for every in group.of_each_process(*_CHANGES, *MEMBER_WORKS, "started"):
         some = [s for s in every if s.kind in _CHANGES and not _learns(s, every)]
         for at, said in enumerate(some):
             before, topics = said.fields.get("before"), said.fields.get("topics")

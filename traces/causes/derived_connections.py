@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from groupcheck.traces.causes.coordinators import AT_WORK
+from groupcheck.traces.causes.at_work import COORDINATOR_ANSWERS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.nodes import coordinator_address, coordinator_text
 from groupcheck.traces.clients.partitions import partitions_of
@@ -56,7 +56,9 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told that there is no coordinator, and were told none for a minute or for
     the rest of the log.
     """
-    for some in group.of_each_process("coordinator_unavailable", *_IT_ANSWERS, *AT_WORK):
+    for some in group.of_each_process(
+        "coordinator_unavailable", *_IT_ANSWERS, *COORDINATOR_ANSWERS
+    ):
         asked: list[Statement] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":
@@ -185,7 +187,7 @@ def denying_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that are told the same coordinator again after that one had refused the group, and
     that do not get to work any more.
     """
-    for some in group.of_each_process("not_coordinator", "coordinator_found", *AT_WORK):
+    for some in group.of_each_process("not_coordinator", "coordinator_found", *COORDINATOR_ANSWERS):
         found: Statement | None = None
         refused, same = 0, 0
         for said in some:

@@ -7,9 +7,9 @@ from typing import Literal
 
 from attrs import evolve, frozen
 
+from groupcheck.traces.causes.at_work import GROUP_WORKS
 from groupcheck.traces.causes.contexts import ADMIN, CLASSIC, CONSUMER, speaker
 from groupcheck.traces.causes.found_cause import (
-    AT_WORK,
     QUOTED,
     FoundCause,
     as_found,
@@ -255,14 +255,14 @@ def _left_open(evidence: GroupEvidence, settled: Set[str]) -> bool:
     a cause that does no harm does not make it calm.
     """
     lost = [s for s in evidence.all(*_LOSSES) if s.kind not in settled]
-    back = evidence.all("coordinator_found", *AT_WORK) if lost else []
+    back = evidence.all("coordinator_found", *GROUP_WORKS) if lost else []
     return _stays(lost, back)
 
 
 def _without_coordinator(evidence: GroupEvidence) -> bool:
     """Did somebody call the coordinator dead, and no line shows one again?"""
     lost = [s for s in evidence.all("coordinator_lost") if "dead" in s.text]
-    back = evidence.all("coordinator_found", "closed", "left", *AT_WORK) if lost else []
+    back = evidence.all("coordinator_found", "closed", "left", *GROUP_WORKS) if lost else []
     return _stays(lost, back)
 
 

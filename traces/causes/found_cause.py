@@ -10,6 +10,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.traces.causes.at_work import MEMBER_WORKS
 from groupcheck.traces.causes.contexts import exists_in, in_protocol
 from groupcheck.traces.causes.group_evidence import NEAR_LINES, GroupEvidence, is_process
 from groupcheck.traces.causes.knowledge import (
@@ -28,8 +29,6 @@ from groupcheck.traces.facts.steps import ONE_OF
 from groupcheck.traces.lines.timestamps import FIRST_DATED, show_span, show_time
 from groupcheck.traces.phrases import some_of
 
-AT_WORK = ("synced", "assigned", "committed", "broker_stable")
-"""Statements that show a group, or a member, at work."""
 FEW_EPISODES, EPISODE_MS = 2, 10_000
 """A kind of event that is more frequent than that does not end; lines of one time lie closer
 together.
@@ -244,7 +243,7 @@ def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence)
     last = shown[-1]
     if cause.severity != "broken" or episodes(shown) > FEW_EPISODES:
         return cause.severity
-    works = {*AT_WORK, "joined", "fetch_started"}
+    works = {*MEMBER_WORKS, "broker_stable"}
     later = [s for s in evidence.all(*works, *trouble()) if is_after(last, s)]
     at_work = [s for s in later if s.kind in works and concerns(last, s)]
     again = [s for s in later if s.kind not in works and s.kind not in cause.accounts_for]

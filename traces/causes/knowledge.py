@@ -138,6 +138,9 @@ class Cause:
     # What a member does once it is over (`same`: to what the refusal names). Where all who were
     # hit do one of these afterwards, it is told as overcome.
     overcome_by: tuple[Need, ...] = ()
+    # Where all who were hit join again, it is told that they came back. It is trouble all the same:
+    # what they had was given to others.
+    comes_back: bool = False
     # What must have happened if this is the cause (see traces/members/proofs.py): a statement for
     # which a proof says that it has not is no sign of the cause.
     requires: tuple[str, ...] = ()
@@ -299,6 +302,12 @@ def _checked(cause: Cause, where: str, known: Set[str]) -> None:
                 f"the cause {cause.kind!r} accounts for {kind!r}, which no sentence says",
                 where=where,
             )
+    if cause.comes_back and cause.overcome_by:
+        raise UserError(
+            f"the cause {cause.kind!r} has both `comes_back` and `overcome_by`",
+            where=where,
+            do="a cause that is overcome is no trouble any more, one that comes back still is",
+        )
     for ticket in (*cause.tickets, *(t for sign in cause.signs for t in sign.tickets)):
         if not all(map(is_range, ticket.ranges)) or bool(ticket.ranges) != bool(ticket.software):
             raise UserError(

@@ -40,8 +40,6 @@ _DONE = {
     "coordinator_found": "found its coordinator",
 }
 """What a member did, in words."""
-_COME_BACK = {"session_expired_broker", "session_expired_client", "network_cut"}
-"""Causes that are trouble although their members come back: what they had was given to others."""
 _BACK = tuple(Need(kind) for kind in ("joined", "synced", "assigned"))
 
 
@@ -49,9 +47,9 @@ def with_overcome(
     found: FoundCause, shown: Sequence[Statement], evidence: GroupEvidence
 ) -> FoundCause:
     """The cause; if all members that `shown` names went on afterwards, it says so, and does no harm
-    unless it lasted long.
+    unless it lasted long, or what they had was given to others (`comes_back`).
     """
-    back = not found.cause.overcome_by and found.cause.kind in _COME_BACK
+    back = found.cause.comes_back
     done = _done(found, shown, evidence, _BACK if back else found.cause.overcome_by)
     if done is None:
         return found

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.traces.causes.coordinators import AT_WORK
+from groupcheck.traces.causes.at_work import COORDINATOR_ANSWERS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.nodes import node_of, node_text
 from groupcheck.traces.clients.statement import Statement, fact
@@ -17,7 +17,7 @@ def unreachable(group: GroupEvidence) -> Iterator[Statement]:
     lines show that some broker answered? Then an address that it handed out is wrong, or one of
     several brokers is down.
     """
-    good = ("coordinator_found", *AT_WORK)
+    good = ("coordinator_found", *COORDINATOR_ANSWERS)
     attempts = ("disconnected", "session_timed_out", *good)
     others = (*_ANSWERED, "request_timed_out", "started", "detail")
     for every in group.of_each_process(*attempts, *others):
@@ -95,7 +95,7 @@ def _attempts(failed: list[Statement]) -> int:
 
 def unreachable_by_several(group: GroupEvidence) -> Iterator[Statement]:
     """An address that several clients of a log cannot connect to, each only once in these lines."""
-    others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
+    others = ("coordinator_found", "session_timed_out", "coordinator_lost", *COORDINATOR_ANSWERS)
     if group.all(*others):
         return
     each = group.of_each_process("disconnected")
@@ -113,7 +113,7 @@ def single_failures(group: GroupEvidence) -> Iterator[Statement]:
     """An attempt to connect that failed, in a log that shows nothing else of its member: neither
     that it works, nor that it tried again.
     """
-    others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
+    others = ("coordinator_found", "session_timed_out", "coordinator_lost", *COORDINATOR_ANSWERS)
     for some in group.of_each_process("disconnected", *others):
         failed = [s for s in some if s.fields.get("failed") or _at_start(s)]
         if len({(s.log, s.line) for s in some}) == 1 and failed:

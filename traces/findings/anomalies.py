@@ -317,8 +317,8 @@ def _of_dead(died: list[MassExpiry]) -> Anomaly:
     after = largest.after_ms
     if after:
         text = (
-            f"{largest.count} members died together, {seconds(after)} after the last generation:"
-            " killed or cut off"
+            f"{largest.count} members were removed together, {seconds(after)} after the last"
+            " generation: killed or cut off"
         )
     else:
         text = (

@@ -31,7 +31,7 @@ from groupcheck.traces.findings.mass_expiry import mass_expiries
 from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, short_consumers
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.member import Member, client_of
-from groupcheck.traces.story.moments import Moment, Round, elapsed, shows_ends
+from groupcheck.traces.story.moments import Moment, Round, elapsed, ends_are_shown
 from groupcheck.traces.story.timeline import Timeline
 
 STOOD_MS = 10_000
@@ -133,7 +133,7 @@ def _not_stable(t: Timeline) -> Iterator[Window]:
 
 def _unsettled(t: Timeline, waits_for: tuple[str, ...]) -> OpenRebalance | None:
     r = t.open
-    if r is None or not (shows_ends(t.rounds) or len(t.rounds) == 1):
+    if r is None or not ends_are_shown(t.rounds):
         return None
     since = r.started or r.joined_at
     joined = r.outcome == "stabilized"

@@ -43,10 +43,10 @@ _RECONCILES, _SETTLED = "received target assignment", "Target assignment acked"
 _HELD = {"assigned", "revoked", "lost"}
 _MEMBER_STATES = {"STABLE", "RECONCILING", "ACKNOWLEDGING"}
 """A member of KIP-848 that leaves one of these was a member before."""
-_LOSES = {"member_fenced", "member_unknown", "lost", "left", "poll_expired"}
-"""Nor does an epoch that a member loses begin there."""
 _NO_MEMBER = {"JOINING", "UNSUBSCRIBED", "FENCED", "NOT_IN_GROUP"}
 """And one that leaves one of these was none."""
+_LOSES = {"member_fenced", "member_unknown", "lost", "left", "poll_expired"}
+"""Statements by which a member loses its epoch: the epoch had begun before."""
 _SETTINGS = {"setting", "poll_expired", "session_timed_out", "joining", "request_sent", "heartbeat"}
 _ENDS, _LEAVES = {"left", "closed"}, {"left", "poll_expired"}
 _TELL_LEAVING = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA)

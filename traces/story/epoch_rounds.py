@@ -52,11 +52,11 @@ FIRST_EPOCH = 2
 """The first epoch of a new group is 2 (1 in some versions)."""
 
 
-def is_lost(last: Round, began: Round) -> bool:
-    """Were the records of the last rebalance never appended? Epochs rise, so one that begins again
-    had not begun.
+def is_lost(last: Round | None, epoch: int | None) -> bool:
+    """Were the records of the last rebalance never appended, if `epoch` begins now? Epochs rise, so
+    one that begins again had not begun.
     """
-    return last.to_generation is not None and last.to_generation == began.to_generation
+    return last is not None and last.to_generation is not None and last.to_generation == epoch
 
 
 def why_fenced(event: OtherProtocol) -> tuple[RebalanceCause, str]:
@@ -179,7 +179,7 @@ class EpochStory:
         if current is not None and current.outcome == "open":
             current.outcome = "interrupted" if self._detailed else "unseen"
         cause, causers, reason = self.why
-        if current is not None and current.to_generation == event.epoch:  # it was lost
+        if is_lost(current, event.epoch):
             self.members = dict.fromkeys(self._were)
             for member in causers:
                 self.members.pop(member, None)

@@ -136,11 +136,13 @@ class Round:
         return self.joined_at if self.outcome == "emptied" else self.assigned
 
 
-def shows_ends(rounds: Sequence[Round]) -> bool:
-    """Does the log show how any of these rebalances went on? One of a few picked lines does not:
-    then a rebalance that no line ends may be over.
+def ends_are_shown(rounds: Sequence[Round]) -> bool:
+    """Would the log show it if the last rebalance were over? Not if it shows the end of none of
+    several: the earlier ones are over, so such lines were left out of it. Where there is a single
+    rebalance, nothing tells that lines were left out.
     """
-    return any(r.joined_at is not None or r.assigned is not None for r in rounds)
+    ended = any(r.joined_at is not None or r.assigned is not None for r in rounds)
+    return ended or len(rounds) == 1
 
 
 def unseen(rounds: Sequence[Round]) -> int:

@@ -410,9 +410,10 @@ class Timeline:
         epochs = event.what in ("epoch", "target") and len(self.epochs) < ROUNDS_KEPT
         if event.epoch is not None and epochs:
             self.epochs.append((event.epoch, moment(event), event.what))
-        began = self._story.observe(event, self.rounds[-1] if self.rounds else None)
+        last = self.rounds[-1] if self.rounds else None
+        began = self._story.observe(event, last)
         if began is not None:
-            if self.rounds and is_lost(self.rounds[-1], began):
+            if is_lost(last, began.to_generation):
                 lost = self.rounds.pop()
                 self.counts["rebalances"] -= 1
                 self.causes[lost.cause.value] -= 1

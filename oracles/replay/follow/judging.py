@@ -10,6 +10,7 @@ from attrs import Factory, define, frozen
 
 from groupcheck.oracles.replay.answers import WORST, Answer, answers
 from groupcheck.oracles.replay.follow.windows import Line, Window, Windows, as_sources
+from groupcheck.oracles.replay.moved_rounds import as_others_tell
 from groupcheck.oracles.replay.report import reports_of
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import NO_GROUP, Evidence
@@ -195,7 +196,7 @@ class Judge:
     ) -> tuple[tuple[FileReport, ...], list[Answer]]:
         evidence = Evidence(rules=self.knowledge.facts, others=others)
         asked = ReplayOptions(group or self.asked.group, self.asked.format)
-        reports = [r for s in sources for r in reports_of(s, asked, evidence)]
+        reports = as_others_tell(r for s in sources for r in reports_of(s, asked, evidence))
         return tuple(reports), answers(reports, evidence, self.knowledge)
 
     def _told(self, a: Answer, reports: tuple[FileReport, ...], name: str) -> Iterator[Change]:

@@ -23,7 +23,7 @@ def test_a_log_is_answered_as_on_the_command_line(
     printed = capsys.readouterr()
     told = answered(["replay", "sample:ghost-members"], tmp_path)
     assert (told.code, told.out, told.err) == (code, printed.out, printed.err)
-    assert told.code == 1 and "198 members died together" in told.out
+    assert told.code == 1 and "198 members were removed together" in told.out
     assert capsys.readouterr() == ("", "")
 
 

@@ -88,7 +88,9 @@ def test_ghosts_expire_one_session_after_their_only_generation_and_others_died_t
     assert ghosts.startswith("32 members expired in bulk (1 time, at most 32 together)")
     assert "each expired 10.0 s after its only generation" in ghosts
     died = anomaly(g, "died_together")
-    assert died.startswith("198 members died together, 16.9 s after the last generation: killed")
+    assert died.startswith(
+        "198 members were removed together, 16.9 s after the last generation: killed"
+    )
     assert "line 259: 2 members, 10.0 s after the last generation" in died
     assert "230 ids of kafka-python-2.0.0 joined in one round" in anomaly(g, "ids_pile_up")
     assert "3 rebalances waited 138.7 s" in anomaly(g, "blocked_by_departed_member")
@@ -98,7 +100,7 @@ def test_ghosts_expire_one_session_after_their_only_generation_and_others_died_t
 def test_members_that_lived_longer_than_a_session_are_no_ghosts() -> None:
     g = group("easycab-144-rebalances-per-hour.log.gz", "my-group")
     assert "ghost_members" not in {a.kind for a in g.anomalies}
-    assert "5 members died together, 52.1 s after the last" in anomaly(g, "died_together")
+    assert "5 members were removed together, 52.1 s after the last" in anomaly(g, "died_together")
 
 
 def test_churn_is_ranked_by_cause() -> None:

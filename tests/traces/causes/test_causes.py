@@ -11,7 +11,12 @@ from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.causes.knowledge import knowledge_of, read_causes, shipped_knowledge
+from groupcheck.traces.causes.knowledge import (
+    Knowledge,
+    knowledge_of,
+    read_causes,
+    shipped_knowledge,
+)
 from groupcheck.traces.causes.turn_on import by_library, to_turn_on
 from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.durations import told_duration
@@ -78,11 +83,30 @@ def test_a_file_of_a_user_adds_causes(tmp_path: Path) -> None:
         ("{{ group }}", "{{ group", "is no template"),
         ("[[cause]]", "[[cause", "is not TOML"),
         ('title = "t"', 'tilte = "t"', "tilte"),
+        ('title = "t"', 'title = "t"\ncomes_back = true\novercome_by = ["joined"]', "has both"),
     ],
 )
 def test_a_mistake_in_a_file_of_causes_is_told(old: str, new: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         read_causes(MINE.replace(old, new), "mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("more", "text", "severity"),
+    [
+        ("", "c-1 in orders", "troubled"),
+        ("comes_back = true", "It came back: c-1 joined afterwards (line 3).", "troubled"),
+        ('overcome_by = ["joined"]', "That is overcome: c-1 joined afterwards (line 3).", "calm"),
+    ],
+)
+def test_a_cause_says_itself_what_a_later_join_means(more: str, text: str, severity: str) -> None:
+    (mine,) = read_causes(MINE.replace("[[cause.signs]]", f"{more}\n[[cause.signs]]"), "mine.toml")
+    evidence = Evidence()
+    lines = (LOST, LOST, f"{PREFIX} Successfully joined group with generation 5")
+    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
+    found = diagnose(evidence.by_group()[0], Knowledge({"mine": mine}))
+    (cause,) = found.causes
+    assert (cause.text.endswith(text), cause.severity) == (True, severity), cause.text
 
 
 def test_a_step_of_a_user_is_asked_first(tmp_path: Path) -> None:

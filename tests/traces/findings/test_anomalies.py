@@ -131,7 +131,9 @@ def test_ids_that_expire_one_session_after_their_only_generation_are_ghosts(
     ids = three(log)
     found = kinds(all_expire(log, ids, 3000 + session))
     # The leader has sent SyncGroup, so somebody used its id: it is no ghost, and two are too few.
-    assert "ghost_members" not in found and "3 members died together" in found["died_together"]
+    assert (
+        "ghost_members" not in found and "3 members were removed together" in found["died_together"]
+    )
     assert "killed or cut off" in found["died_together"]
 
 
@@ -154,7 +156,7 @@ def test_members_that_outlived_a_session_were_alive(log: Scala, after: int, ghos
     found = kinds(all_expire(log, [*ids, first], 3000 + after))
     assert ("ghost_members" in found) == ghosts
     if not ghosts:
-        text = f"5 members died together, {after / 1000:.1f} s after the last generation"
+        text = f"5 members were removed together, {after / 1000:.1f} s after the last generation"
         assert found["died_together"].startswith(text)
 
 

@@ -48,3 +48,19 @@ def test_a_static_member_that_comes_back_under_its_own_id_is_still_there() -> No
     timeline = told((0, *JOINS), (0, "epoch", {"epoch": 2}), (9, *BACK), (9, "epoch", {"epoch": 3}))
     assert timeline.rounds[-1].size == 1
     assert timeline.members["a"].gone == ""
+
+
+def test_an_epoch_that_begins_again_is_one_whose_records_were_lost() -> None:
+    timeline = told(
+        (0, *JOINS),
+        (0, "epoch", {"epoch": 2}),
+        (10, "joined", {"member": "b", "detail": "consumer"}),
+        (10, "epoch", {"epoch": 3}),
+        (900, "joined", {"member": "c", "detail": "consumer"}),
+        (900, "epoch", {"epoch": 3}),
+    )
+    assert [(r.to_generation, r.causers, r.size) for r in timeline.rounds] == [
+        (2, ("a",), 1),
+        (3, ("c",), 2),
+    ]
+    assert timeline.counts["rebalances"] == 2
