@@ -43,14 +43,29 @@ class UserError(Exception):
         )
 
 
+def lacks_room(error: Exception) -> bool:
+    """Did what was to be written find no room?"""
+    text = str(error).lower()
+    return _number(error) in (errno.ENOSPC, errno.EDQUOT) or any(w in text for w in NO_ROOM)
+
+
+def lacks_a_right(error: Exception) -> bool:
+    """Was it not allowed to read or write there?"""
+    is_refused = _number(error) in (errno.EACCES, errno.EPERM, errno.EROFS)
+    return is_refused or "access_denied" in str(error).lower()
+
+
+def _number(error: Exception) -> int | None:
+    return getattr(error, "errno", None)
+
+
 def what_helps(error: Exception, resume: str) -> str:
     """The advice on an error of writing: there must be room, or a right to write. `resume`: the
     option that goes on with what was written before, empty if nothing was.
     """
-    number, text = getattr(error, "errno", None), str(error).lower()
-    if number in (errno.ENOSPC, errno.EDQUOT) or any(words in text for words in NO_ROOM):
+    if lacks_room(error):
         return f"make room there, then {resume}" if resume else "make room there, or name another"
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS) or "access_denied" in text:
+    if lacks_a_right(error):
         return "it must be writable" + (f"; then {resume}" if resume else "")
     return f"{resume} goes on from what is complete there" if resume else ""
 

@@ -136,7 +136,8 @@ def command(debug: bool) -> None:
 @click.option(
     "--resume",
     metavar="DIR",
-    help="Continue from a checkpoint, or with --spark from a store.",
+    help="Continue from a checkpoint or a store (which --store names, too); with --spark from a"
+    " store's URI.",
 )
 @click.option(
     "--spark",

@@ -270,8 +270,9 @@ class VerdictDocument:
     ]
     bytes_per_state: Annotated[
         Amount,
-        "Bytes that the search held at its peak (states, index, packing, and the values of slots"
-        " as far as a sample tells), divided by `states`; 0 if not measured.",
+        "Bytes that the search held in memory at its peak (states, if they are not on disk by"
+        " `--store`, index, packing, and the values of slots as far as a sample tells), divided by"
+        " `states`; 0 if not measured.",
     ]
     rules: Annotated[dict[str, Count], "`rule` or `rule:outcome` -> how often it fired."]
     goals: Annotated[

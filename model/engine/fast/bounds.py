@@ -69,9 +69,11 @@ SEARCH: Sizes = {
     r.KNOWN_WALKS: lambda n: (n[r.WORDS] + 1) << n[r.KNOWN_BITS],
     r.WALK_READS: lambda n: n[r.WORDS],
     r.CROWD: lambda n: n[r.CROWD_SIZE],
-    r.FOLDED: lambda n: n[r.WORDS] + n[r.FOLD_NODE_COUNT],
+    # of an index of keys, which there is where there are lines; `spread_lines` takes a whole line
+    r.FOLDED: lambda n: max(r.LANES, n[r.WORDS] + n[r.FOLD_NODE_COUNT]) if n[r.LINES] else 0,
+    r.FOLD_COUNTS: lambda n: n[r.FOLD_NODE_COUNT] if n[r.LINES] else 0,
 }
-WRITTEN = frozenset({*SEARCH, r.CELLS, r.FIRED, r.TAPE, r.MOVED_TO, r.SORTED})
+WRITTEN = frozenset({*SEARCH, r.CELLS, r.FIRED, r.TAPE, r.MOVED_TO, r.SORTED, r.FOLD_CELLS})
 COUNTS = {
     r.ASKED_COUNT: r.ASKED_SIZE,
     r.DEFERRED_COUNT: r.DEFERRED_SIZE,

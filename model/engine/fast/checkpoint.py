@@ -123,13 +123,15 @@ class Saver:
         if s.log.disk is not None:
             with self.folder.writing():
                 self.log = self._saved(s.log.disk, at)
+        # A store has its states in its log.
+        end = at.states * w if self.log is None else self.states * w
         rows = joined(s.kept.rules) if s.kept and self.folder.segments else s.packed.dump()
         s.kept = Kept()
         self.folder.append(
             [
                 np.asarray(s.rows.origins[self.origins :], np.int64),
                 rows,
-                s.log.memory.words[self.states * w : at.states * w * (self.log is None)],
+                s.log.memory.words[self.states * w : end],
             ],
             s.packed.state_widths,
         )

@@ -106,7 +106,7 @@ class DiskWords(Reserved):
             raise NoDiskError(error.errno, error.strerror, str(self.path)) from error
 
     @property
-    def disk(self) -> int:
+    def bytes(self) -> int:
         """Bytes of the file."""
         return 8 * self._on_disk
 

@@ -117,7 +117,7 @@ class Run:
             s = self.search
             done = s.states, s.transitions, s.findings.depth
             taken = resident_bytes(), is_compiling
-            disk = 0 if s.log.disk is None else s.log.disk.disk
+            disk = 0 if s.log.disk is None else s.log.disk.bytes
             self.progress(Progress(*done, frontier, self.seconds, *taken, disk=disk))
             self.reported = time.perf_counter()
 

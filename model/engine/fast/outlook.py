@@ -6,6 +6,8 @@ from itertools import pairwise
 
 from groupcheck.model.engine.fast.search import Search
 
+INDEX = 6  # bytes a state of an index of keys (docs/howto/large.md)
+
 
 def outlook(search: Search, left: int) -> str:
     """Describes the unexplored states and, if possible, estimates the remaining cost. `left`:
@@ -23,7 +25,10 @@ def outlook(search: Search, left: int) -> str:
             " total cannot be estimated"
         )
     whole = s.states + int(left * growth / (1 - growth))
+    bytes_ = f"{whole * 16 * s.packed.words:,} bytes"
+    if s.log.disk is not None:
+        bytes_ = f"{whole * INDEX:,} bytes of memory, {whole * 8 * s.packed.words:,} of disk"
     return (
         f"{text}; each level is {growth:.2f} times as large as the one before, which would make"
-        f" about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
+        f" about {whole:,} states and {bytes_}"
     )

@@ -129,7 +129,7 @@ class Folder:
 
 def cannot_write(path: Path, error: OSError) -> CheckpointError:
     """The error about a folder, or a file in it, that the system did not let us write."""
-    resume = f"--resume {path}" if (path / FILE).exists() else ""
+    resume = goes_on_with(path) if (path / FILE).exists() else ""
     text = f"cannot be written: {error.strerror or error}"
     return CheckpointError(text, where=str(path), do=what_helps(error, resume))
 
@@ -168,7 +168,7 @@ def held(path: Path, resumed: bool, stored: bool = False) -> Iterator[Folder]:
             raise CheckpointError(
                 f"holds a {what_is_kept(path)} already",
                 where=str(path),
-                do=f"go on with it (--resume {path}), or choose another folder",
+                do=f"go on with it ({goes_on_with(path)}), or choose another folder",
             )
         _locked.add(lock)
         try:
@@ -197,6 +197,12 @@ def what_is_kept(path: Path) -> str:
     with contextlib.suppress(OSError), (path / FILE).open("rb") as file:
         return "store" if file.readline(len(MAGIC)) == STORE_MAGIC else "checkpoint"
     return "checkpoint"
+
+
+def goes_on_with(path: Path) -> str:
+    """The options that go on with what a folder holds; `--resume` alone is for a checkpoint."""
+    store = f"--store {path} " if what_is_kept(path) == "store" else ""
+    return f"{store}--resume {path}"
 
 
 def _is_in_use(path: Path, lock: Path) -> CheckpointError:

@@ -48,11 +48,11 @@ class StoredLog(Log):
     def _index_for(self, more: int) -> None:
         if self.folding is None and self.states >= max(FOLD_FROM, self._next):
             self._fold(more)
-        if self.folding is None:
+        if self.folding is not None and self.outgrown:
+            self._refold(self._count)
+        if self.folding is None:  # also where keys have turned out not to fit
             super()._index_for(more)
             return
-        if self.outgrown:
-            self._refold(self._count)
         while more > self.index_room or self.is_crowded:
             self._grow()
 
@@ -151,8 +151,7 @@ class StoredLog(Log):
         self.packed.point(r.LINES, None)
         for register in (r.INDEX, r.CROWD, r.FOLD_CELLS):
             self.packed.hold(register, np.zeros(0, np.uint32))
-        self.packed.set({r.BUCKETS: 0, r.LINES: 0, r.INDEX_SLOTS: 0})
-        self.packed.set({r.LINE_COUNT: 0, r.CROWD_SIZE: 0})
+        self.packed.set({r.BUCKETS: 0, r.INDEX_SLOTS: 0, r.LINE_COUNT: 0, r.CROWD_SIZE: 0})
 
     def _place(self, folding: Folding, count: int) -> None:
         """An empty index with so many lines."""

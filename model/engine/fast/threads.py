@@ -213,6 +213,7 @@ class Threads:
         search.left_over += self.left_over
         self.left_over = []
         yield
+        # What was left over may have been entered meanwhile.
         shared[r.NEXT_PLACE] = search.registers[r.STATES]
         self._open(search, shared)
 

@@ -9,7 +9,8 @@ import pytest
 from small_group import small_group
 
 from groupcheck.model.engine import Limits, Spec, invariant, rule, single
-from groupcheck.model.engine.fast import bounds, explore, search, store, threads
+from groupcheck.model.engine.fast import bounds, explore, search, store, stored_log, threads
+from groupcheck.model.engine.fast.disk_log import DiskWords
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Reserved
@@ -76,6 +77,36 @@ def test_a_write_behind_words_that_grow_is_named(fan):
     fan.packed.reserved[r.OUTCOMES].fence[-1] ^= np.uint64(1)
     with pytest.raises(AssertionError, match=r"search wrote behind the end of OUTCOMES"):
         fan.stretch(1, 4)
+
+
+@pytest.fixture
+def folded(tmp_path, monkeypatch):
+    """A search through few states with an index of keys."""
+    monkeypatch.setattr(stored_log, "FOLD_FROM", 1)
+
+    def new_log(packed):
+        return stored_log.StoredLog(packed, DiskWords(tmp_path, 1 << 22))
+
+    search = Search(Spec("fan", {"cell": single(0)}, [spread]), new_log=new_log)
+    search.begin()
+    assert search.stretch(0, 1) == 1 and search.log.folding is not None
+    return search
+
+
+@pytest.mark.parametrize(("name", "size", "said"), [("FOLDED", 15, 16), ("FOLD_COUNTS", 1, 2)])
+def test_an_array_of_an_index_of_keys_is_as_long_as_its_registers_say(folded, name, size, said):
+    folded.packed.hold(getattr(r, name), np.zeros(size, np.uint64))
+    folded.registers[r.FOLD_NODE_COUNT] = 2
+    with pytest.raises(AssertionError, match=f"{name} holds {size}, its registers say {said}"):
+        folded.stretch(1, 4)
+
+
+@pytest.mark.parametrize("name", ["FOLDED", "FOLD_COUNTS", "FOLD_CELLS"])
+def test_a_write_behind_an_array_of_an_index_of_keys_is_named(folded, name):
+    array = folded.packed.arrays[getattr(r, name)]
+    bounds._fences[id(array)][1][0] ^= 1
+    with pytest.raises(AssertionError, match=f"search wrote behind the end of {name}"):
+        folded.stretch(1, 4)
 
 
 def test_where_a_fence_begins_inside_a_word_a_changed_byte_is_seen():

@@ -204,6 +204,38 @@ def test_some_disk_is_left_for_others(tmp_path, monkeypatch):
         answer(SPEC, tmp_path)
 
 
+def test_a_store_that_cannot_be_saved_names_the_options_that_go_on_with_it(
+    tmp_path, whole, monkeypatch
+):
+    monkeypatch.setattr(run_of_search, "PATIENCE", -1)
+    to_disk, left = segments._to_disk, [7]
+
+    def failing(file):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        to_disk(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(segments, "_to_disk", failing)
+        verdict, _ = answer(SPEC, tmp_path)
+    then = f"make room there, then --store {tmp_path} --resume {tmp_path})"
+    assert str(verdict.unsaved).endswith(then)
+    assert answer(SPEC, tmp_path, resume=tmp_path) == whole
+
+
+def test_the_outlook_tells_what_memory_and_disk_would_hold(tmp_path):
+    def told(folder=None):
+        reason = answer(SPEC, folder, limits=Limits(states=1_700))[0].reason
+        return [int(n.replace(",", "")) for n in re.findall(r"[\d,]*\d", reason.split("about")[1])]
+
+    states, memory = told()
+    words, rest = divmod(memory, 16 * states)
+    assert words and not rest
+    states, memory, disk = told(tmp_path)
+    assert (memory, disk) == (6 * states, 8 * words * states)
+
+
 def test_too_little_memory_ends_the_search_and_more_lets_it_go_on(tmp_path, whole, monkeypatch):
     monkeypatch.setattr(
         run_of_search.Watch, "needed", lambda self: 2_000 * self.search.log.states + 1
@@ -230,7 +262,8 @@ def test_a_store_of_another_search_is_refused_and_kept(tmp_path, whole, other):
     answer(SPEC, tmp_path, limits=Limits(states=300))
     with pytest.raises(CheckpointError, match=match):
         answer(spec, tmp_path, resume=tmp_path)
-    with pytest.raises(CheckpointError, match="holds a store already"):
+    options = f"--store {tmp_path} --resume {tmp_path}"
+    with pytest.raises(CheckpointError, match=f"holds a store already .go on with it .{options}"):
         answer(spec, tmp_path)
     assert answer(SPEC, tmp_path, resume=tmp_path) == whole
 

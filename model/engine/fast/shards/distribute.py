@@ -4,13 +4,12 @@ over when a level is wide enough, or resumed.
 
 from __future__ import annotations
 
-import functools
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from groupcheck.model.engine.errors import AsymmetryError, UserError
 from groupcheck.model.engine.fast.checkpoint import fitting, numbers_again, numbers_of
@@ -42,6 +41,24 @@ from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 HANDED = 16_384  # states that a shard hands to the driver at once
 WIDEST = 100_000  # a level of so many states is handed over (docs/spark.md has what was measured)
 UNWRITTEN = "stopped: the store cannot be written"
+
+
+@frozen
+class Order:
+    """What `distribute` is asked for; its arguments by their names there."""
+
+    spec: Spec
+    cluster: Cluster
+    where: Store
+    limits: Limits
+    progress: Callable[[Progress], None] | None
+    shards: int | None
+    widest: int | None
+    most: int
+    lasting: bool
+    goals: Sequence[str]
+    # When it was asked, by `time.perf_counter`.
+    began: float
 
 
 def distribute(
@@ -79,27 +96,16 @@ def distribute(
         where = Store(store)
         used = _symmetry(spec, symmetry, where if resume else None)
         must_be_usable(spec, used, required)
-        going_on = functools.partial(
-            _searched,
-            spec,
-            cluster,
-            where,
-            limits,
-            progress,
-            shards,
-            widest,
-            most,
-            lasting,
-            goals,
-            began,
+        order = Order(
+            spec, cluster, where, limits, progress, shards, widest, most, lasting, goals, began
         )
         try:
-            return going_on(used, resume)
+            return _searched(order, used, resume)
         except AsymmetryError as error:
             used = Symmetry((), (str(error),))
         must_be_usable(spec, used, required)
         manifests.clear(where)
-        return going_on(used, False)
+        return _searched(order, used, False)
 
 
 def _symmetry(spec: Spec, asked: bool | None, resumed: Store | None) -> Symmetry:
@@ -113,52 +119,38 @@ def _symmetry(spec: Spec, asked: bool | None, resumed: Store | None) -> Symmetry
     return symmetry_here(spec, asked, False, False, None)
 
 
-def _searched(
-    spec: Spec,
-    cluster: Cluster,
-    where: Store,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None,
-    shards: int | None,
-    widest: int | None,
-    most: int,
-    lasting: bool,
-    goals: Sequence[str],
-    began: float,
-    symmetry: Symmetry,
-    resume: bool,
-) -> Verdict:
+def _searched(order: Order, symmetry: Symmetry, resume: bool) -> Verdict:
     """As `distribute`. Raises `AsymmetryError` where permutations make a difference."""
-    ours = identity(spec, symmetry) if lasting else None
+    o = order
+    ours = identity(o.spec, symmetry) if o.lasting else None
     if resume:
         assert ours, "a search is resumed in a store that vanishes"
-        spread = _resumed(spec, symmetry, ours, where, cluster, limits, progress, most)
-        if shards not in (None, spread.shards):
+        spread = _resumed(o, symmetry, ours)
+        if o.shards not in (None, spread.shards):
             raise UserError(
                 f"was begun with {spread.shards} shards",
-                where=where.uri,
+                where=o.where.uri,
                 do="leave out --shards",
             )
-        return _finished(spread, goals)
+        return _finished(spread, o.goals)
     cpu = Cpu(driver=-time.process_time())
-    search = Search(spec, symmetry)
+    search = Search(o.spec, symmetry)
     search.kept = Kept()
     watch = Watch(search, peak_bytes())
-    run = Run(search, limits, progress, None, began, numbers_of(search), watch)
-    run.goals = goals
+    run = Run(search, o.limits, o.progress, None, o.began, numbers_of(search), watch)
+    run.goals = o.goals
     run.begin()
     with interrupts(run), cpu.as_one_process():
-        run.levels(WIDEST if widest is None else widest)
+        run.levels(WIDEST if o.widest is None else o.widest)
     if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
-        return _alone(run, widest)
-    parts = shards or cluster.shards
+        return _alone(run, o.widest)
     try:
-        spread = _handed_over(run, ours, where, cluster, parts, most)
+        spread = _handed_over(run, ours, o.where, o.cluster, o.shards or o.cluster.shards, o.most)
     except UnwrittenError as error:
         run.reason = UNWRITTEN
         return evolve(verdict_of(run), unsaved=error)
     spread.cpu = cpu + Cpu(driver=spread.taken)
-    return _finished(spread, goals, is_new=True)
+    return _finished(spread, o.goals, is_new=True)
 
 
 def _alone(run: Run, widest: int | None) -> Verdict:
@@ -254,21 +246,13 @@ def _handed_over(
     )  # fmt: skip
 
 
-def _resumed(
-    spec: Spec,
-    symmetry: Symmetry,
-    ours: Identity,
-    store: Store,
-    cluster: Cluster,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None,
-    most: int,
-) -> Spread:
+def _resumed(order: Order, symmetry: Symmetry, ours: Identity) -> Spread:
     """The search in a store, at the end of its last complete level, as a run of its own."""
+    store = order.where
     must_be_free(store)
     m, known = manifests.take_over(ours, store)
     with fitting(store.uri):
-        search = Search(spec, symmetry)
+        search = Search(order.spec, symmetry)
         write_shape(store, m.run, search.packed.shape)
         telling = relearned(search, store, m.run, m.updates)
         search.log = scratch_log(search.packed)
@@ -276,7 +260,8 @@ def _resumed(
         numbers_again(search, m.numbers, m.calls)
     store.is_resumable = True
     return Spread(
-        search, store, cluster, telling, m.run, known, ours, m.shards, most, limits, progress,
-        time.perf_counter() - m.seconds, m.level, m.numbers.states, m.counted, m.pieces, m.incoming,
-        m.witness, m.met, m.costs, m.memory, finished=m.finished, cpu=m.cpu,
+        search, store, order.cluster, telling, m.run, known, ours, m.shards, order.most,
+        order.limits, order.progress, time.perf_counter() - m.seconds, m.level, m.numbers.states,
+        m.counted, m.pieces, m.incoming, m.witness, m.met, m.costs, m.memory,
+        finished=m.finished, cpu=m.cpu,
     )  # fmt: skip

@@ -26,7 +26,12 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from attrs import frozen
 
-from groupcheck.model.engine.errors import UserError, what_helps
+from groupcheck.model.engine.errors import (
+    UserError,
+    lacks_a_right,
+    lacks_room,
+    what_helps,
+)
 from groupcheck.model.engine.fast.shards.addresses import shown
 from groupcheck.model.engine.fast.shards.filesystem import filesystem_of, plainly
 from groupcheck.model.engine.fast.store import Words
@@ -69,7 +74,7 @@ class Block:
 
 def _passing(cause: Exception, error: StoreError) -> StoreError:
     """The error, with whether it may pass: where what failed is neither room nor a right."""
-    error.may_pass = what_helps(cause, "again").startswith("again ")
+    error.may_pass = not (lacks_room(cause) or lacks_a_right(cause))
     return error
 
 
