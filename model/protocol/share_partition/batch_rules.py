@@ -24,9 +24,7 @@ from groupcheck.model.protocol.share_partition.scope import AS_KAFKA, ShareParti
 Fetched = Iterator[tuple[str, Partition, Holder, Reader, Budget]]
 
 
-def _fetched(
-    fetching: Fetching, holder: Holder, reader: Reader, budget: Budget, scope: SharePartitionScope
-) -> Fetched:
+def _fetched(fetching: Fetching, holder: Holder, reader: Reader, budget: Budget) -> Fetched:
     holder = known(holder, fetching.part)
     fetching.run()
     mask, part = fetching.acquired, fetching.part
@@ -49,7 +47,7 @@ def fetch_batches(
     that were delivered often come in small numbers, for their last time alone.
     """
     every = Fetching(part, scope, most=scope.records, strict=False)
-    yield from _fetched(every, holder, reader, budget, scope)
+    yield from _fetched(every, holder, reader, budget)
 
 
 @rule("delivered", "lost")
@@ -58,7 +56,7 @@ def fetch_one_batch(
 ) -> Fetched:
     """A member fetches one record, and is given all that are in the batch with it."""
     one = Fetching(part, scope, most=1, strict=False)
-    yield from _fetched(one, holder, reader, budget, scope)
+    yield from _fetched(one, holder, reader, budget)
 
 
 @rule("delivered", "lost")
@@ -67,7 +65,7 @@ def fetch_one_record(
 ) -> Fetched:
     """A member fetches one record, and is given no more (share.acquire.mode record_limit)."""
     one = Fetching(part, scope, most=1, strict=True)
-    yield from _fetched(one, holder, reader, budget, scope)
+    yield from _fetched(one, holder, reader, budget)
 
 
 # Outcome -> the type of the first record, and of the others, if it is another.
