@@ -20,7 +20,6 @@ from groupcheck.model.protocol.consumer.messages import (
     Tag,
     Told,
 )
-from groupcheck.model.protocol.consumer.plans import place
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.transactions import (
     PENDS,
@@ -75,12 +74,18 @@ class Author:
 
 
 def told(
-    asked: Commit | Fetch | Marker, author: Author, scope: ConsumerScope, process: int
+    asked: Commit | Fetch | Marker,
+    author: Author,
+    where: tuple[str, int],
+    process: int,
+    *,
+    tells_transactions: bool = False,
 ) -> Command:
-    """The command. `process`: the number of the process that sends it, which is its producer's."""
+    """The command. `where`: topic and partition; `process`: the number of the process that sends
+    it, which is its producer's; `tells_transactions`: does a TxnOffsetCommit know member epochs?
+    """
     if isinstance(asked, Marker):
         return EndTxn(producer=process, commit=asked.commits)
-    topic, number = place(0, scope)
     simple = asked.sender == Sender.SIMPLE
     epoch = epoch_of(asked, author)
     if isinstance(asked, Fetch):
@@ -88,12 +93,12 @@ def told(
         return OffsetFetch(
             member=member,
             generation=epoch,
-            topics=frozenset({(topic, number)}),
+            topics=frozenset({where}),
             stable=asked.stable,
         )
-    offsets = ((topic, number, BEYOND if asked.beyond else BEFORE),)
+    offsets = ((*where, BEYOND if asked.beyond else BEFORE),)
     if asked.in_transaction:
-        newest = scope.release.tells_transactions and not asked.unversioned
+        newest = tells_transactions and not asked.unversioned
         return TxnOffsetCommit(
             member="" if simple else author.id,
             generation=epoch,

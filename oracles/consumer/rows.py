@@ -26,7 +26,7 @@ from groupcheck.model.protocol.consumer.messages import (
     Request,
     Tag,
 )
-from groupcheck.model.protocol.consumer.plans import NAMED, instance_of, name
+from groupcheck.model.protocol.consumer.plans import NAMED, instance_of, name, place
 from groupcheck.model.protocol.consumer.regexes import Regexes
 from groupcheck.model.protocol.consumer.releases import RELEASES
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
@@ -251,8 +251,7 @@ class ConsumerRows:
         if row.request is not None and row.me is not None:
             return *failing, self._heartbeat(row.request, row.me, row.before, known[row.me])
         if row.asked is not None and row.me is not None:
-            author = _author(row, known[row.me])
-            return *failing, committing.told(row.asked, author, self.scope, row.me)
+            return *failing, self._about_offsets(row.asked, row.me, _author(row, known[row.me]))
         if row.title == offsets.anybody_holds_up.name:
             return (Look(),)
         if row.title == timers.session_timeout.name and row.me is not None:
@@ -269,6 +268,11 @@ class ConsumerRows:
             return (FailOver(),)
         assert row.title in (timers.add_partition.name, resolving.DELETES), row.title
         return (SetTopics(topics=self._topics(self.core(row.outcomes[0].state).topics)),)
+
+    def _about_offsets(self, asked: Commit | Fetch | Marker, me: int, author: Author) -> Command:
+        newest = self.scope.release.tells_transactions
+        where = place(0, self.scope)
+        return committing.told(asked, author, where, me, tells_transactions=newest)
 
     def read(
         self, row: ConsumerRow, before: tuple[Known, ...], given: Answer | None, last: Step

@@ -11,9 +11,9 @@ commits that its member does not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
@@ -29,6 +29,9 @@ from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.transform import extended, inserted, own, rebuilt
 
 Values = dict[str, Any]
+C = TypeVar("C", bound=Core)
+L = TypeVar("L", bound=Link)
+S = TypeVar("S", bound=Seat | None)
 
 
 class Position(IntEnum):
@@ -175,16 +178,24 @@ def commits(core: Core, seat: Seat | None, *, static: bool) -> Iterator[Commit]:
         yield Commit(tag=Tag.CURRENT, beyond=True, other=True)
 
 
+def arriving(
+    commits: Iterable[Commit], core: C, link: L, seat: S, budget: Budget
+) -> Iterator[tuple[str, C, L, S, Budget]]:
+    """Each of these commits arrives; perhaps its append fails."""
+    for commit in commits:
+        yield "request", core, evolve(link, asked=commit), seat, budget
+        if budget.allows("append_failure"):
+            failing = evolve(link, asked=evolve(commit, fails=True))
+            yield "failing", core, failing, seat, budget.spend("append_failure")
+
+
 @rule("request", "failing", when=lambda link: link.answer is None and link.told is None)
 def anybody_commits(
     core: Core, link: Link, seat: Seat | None, budget: Budget
 ) -> Iterator[tuple[str, Core, Link, Seat | None, Budget]]:
     """A commit arrives that some client could have sent; perhaps its append fails."""
-    for commit in commits(core, seat, static=link.static):
-        yield "request", core, evolve(link, asked=commit), seat, budget
-        if budget.allows("append_failure"):
-            failing = evolve(link, asked=attrs.evolve(commit, fails=True))
-            yield "failing", core, failing, seat, budget.spend("append_failure")
+    sent = commits(core, seat, static=link.static)
+    yield from arriving(sent, core, link, seat, budget)
 
 
 @rule(when=lambda link: link.answer is None and link.told is None)

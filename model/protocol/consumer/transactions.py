@@ -228,11 +228,8 @@ def anybody_commits_in_transaction(
     core: Core, link: Link, seat: Seat | None, budget: Budget, scope: ConsumerScope
 ) -> Iterator[tuple[str, Core, Link, Seat | None, Budget]]:
     """A TxnOffsetCommit arrives that some client could have sent; perhaps its append fails."""
-    for commit in commits_in_transaction(core, seat, static=link.static, scope=scope):
-        yield "request", core, evolve(link, asked=commit), seat, budget
-        if budget.allows("append_failure"):
-            failing = evolve(link, asked=attrs.evolve(commit, fails=True))
-            yield "failing", core, failing, seat, budget.spend("append_failure")
+    sent = commits_in_transaction(core, seat, static=link.static, scope=scope)
+    yield from offsets.arriving(sent, core, link, seat, budget)
 
 
 @rule("commit", "abort", when=lambda link: link.answer is None and link.told is None)

@@ -11,7 +11,7 @@ from groupcheck.model.protocol.consumer.memory import Core, Phase, Seat, order
 from groupcheck.model.protocol.consumer.messages import Link
 from groupcheck.model.protocol.migration.classic_member import ClassicMember, Process
 from groupcheck.model.protocol.migration.classic_requests import left
-from groupcheck.model.protocol.migration.round_walks import gathers, onward, without_member
+from groupcheck.model.protocol.migration.round_walks import first_round_ends, onward, without_member
 from groupcheck.model.protocol.migration.rounds import forgotten
 from groupcheck.model.protocol.migration.scope import MigrationScope
 
@@ -34,10 +34,7 @@ def first_round_over(core: Core) -> Iterator[tuple[str, Core]]:
     """The first round of a group lasts group.initial.rebalance.delay.ms, and as long again when
     members came meanwhile.
     """
-    if core.round.longer:
-        yield "longer", evolve(core, round=evolve(core.round, longer=False))
-    else:
-        yield "ended", gathers(core)
+    yield first_round_ends(core)
 
 
 @rule(when=lambda core: core.round.orphans > 0)

@@ -79,6 +79,22 @@ def gathers(core: Core) -> Core:
     return evolve(core, errand=Gather(elects=core.waiting > 0 and not core.round.led))
 
 
+def first_round_ends(core: Core) -> tuple[str, Core]:
+    """The time of a group's first round is over. It lasts as long again when members came meanwhile
+    (GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule).
+    """
+    if core.round.longer:
+        return "longer", evolve(core, round=evolve(core.round, longer=False))
+    return "ended", gathers(core)
+
+
+def still_recorded(core: Core, scope: MigrationScope) -> bool:
+    """Is the group still as its last record has it, after its round went on? Where anybody asks, a
+    group in a round is not moved (`round_hooks.moves`), so that nothing is known of its record.
+    """
+    return core.round.recorded and scope.requests == "members"
+
+
 def onward(core: Core, *, expired: bool = False) -> Core:
     """After a member was parked or removed: another round begins, or the join phase ends, if it may
     (maybePrepareRebalanceOrCompleteJoin). `expired`: a first round ends with its last member.
@@ -224,7 +240,7 @@ def round_of_ghosts(
 def round_moved(core: Core, walk: Walk, scope: MigrationScope) -> Iterator[tuple[str, Core, Walk]]:
     """All members are prepared, or their JoinGroups are answered (initNextGeneration)."""
     if isinstance(walk.errand, Prepare):
-        recorded = core.round.recorded and not walk.errand.anew and scope.requests == "members"
+        recorded = still_recorded(core, scope) and not walk.errand.anew
         changed = evolve(core.round, pending_syncs=0, recorded=recorded, join_timer=True)
         core = evolve(core, phase=Phase.PREPARING, round=changed)
         # Without members the round has no time to wait: their rebalance timeouts make it.

@@ -42,11 +42,13 @@ from groupcheck.model.protocol.migration.round_walks import (
     complete,
     elect_leader,
     emptied,
+    first_round_ends,
     gathers,
     is_open,
     none_left,
     onward,
     refused,
+    still_recorded,
     without_member,
 )
 from groupcheck.model.protocol.migration.scope import MigrationScope
@@ -70,8 +72,8 @@ def with_pending_joins(core: Core, more: int) -> Core:
 
 
 def _claiming(core: Core, seat: Seat, request: Request, scope: MigrationScope) -> tuple[Core, Seat]:
-    """A member says what it subscribes to and what it owns. That a leader gives to nobody else;
-    what leaders of anybody's group do, anybody may say.
+    """A member says what it subscribes to and what it owns. The leader gives that to nobody else.
+    Where anybody asks, the plan is free.
     """
     claims = request.owned or 0
     seat = evolve(seat, subscribed=request.subscribed or 0, part=evolve(seat.part, claimed=claims))
@@ -85,8 +87,8 @@ def _parked(core: Core, seat: Seat, request: Request, scope: MigrationScope) -> 
     part = seat.part
     led = core.round.led or part.leads
     core = evolve(core, waiting=core.waiting + (not seat.waits))
-    recorded = core.round.recorded and scope.requests == "members"
-    core = evolve(core, round=evolve(core.round, led=led, recorded=recorded))
+    changed = evolve(core.round, led=led, recorded=still_recorded(core, scope))
+    core = evolve(core, round=changed)
     return _claiming(core, evolve(seat, waits=True), request, scope)
 
 
@@ -106,8 +108,8 @@ def _added(core: Core, request: Request, scope: MigrationScope) -> tuple[Core, S
 
 
 def _asked(core: Core, link: Link) -> tuple[Core, Link]:
-    """A dynamic member without an id is handed out one. Another one that it has been given before,
-    and has not heard of, nobody has any more.
+    """A dynamic member without an id is handed out one. If it was given an id before and has not
+    heard of it, no process has that id any more.
     """
     orphans = core.round.orphans + (link.handed_out == HandedOutId.REMEMBERED)
     if core.phase is None:
@@ -280,18 +282,20 @@ def round_session_timeout(
 
 
 @rule("longer", "ended", when=lambda budget: budget.allows("rebalance_timeout"))
-def join_phase_over(core: Core, budget: Budget) -> Iterator[tuple[str, Core, Budget]]:
-    """A round waits no longer for JoinGroups. The first one is made longer when members came. The
-    timer of a round that a conversion has ended runs on. If the group is a classic one again, and
-    stable, it removes all dynamic members (K37).
+def join_phase_over(
+    core: Core, budget: Budget, scope: MigrationScope
+) -> Iterator[tuple[str, Core, Budget]]:
+    """A round waits no longer for JoinGroups. Among members the first round ends without a fault
+    (`round_members.first_round_over`). The timer of a round that a conversion has ended runs on. If
+    the group is a classic one again, and stable, it removes all dynamic members (K37).
     """
     if core.phase not in (*ROUNDS, Phase.STABLE) or not core.round.join_timer:
         return
     left = budget.spend("rebalance_timeout")
-    if core.phase == Phase.FIRST and core.round.longer:
-        yield "longer", evolve(core, round=evolve(core.round, longer=False)), left
-    else:
+    if core.phase != Phase.FIRST:
         yield "ended", gathers(core), left
+    elif scope.requests == "anybody":
+        yield *first_round_ends(core), left
 
 
 @rule(when=lambda budget: budget.allows("sync_timeout"))

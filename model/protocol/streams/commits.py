@@ -14,7 +14,7 @@ from groupcheck.model.engine import evolve, rule, urgent
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer.commits import NOT_STORED, REFUSED_COMMITS, STORED
 from groupcheck.model.protocol.consumer.messages import Commit, Fetch, Sender, Tag, Told
-from groupcheck.model.protocol.consumer.offsets import nobody_hears_of_offsets
+from groupcheck.model.protocol.consumer.offsets import arriving, nobody_hears_of_offsets
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.streams.memory import StreamsCore, StreamsSeat
 from groupcheck.model.protocol.streams.messages import StreamsLink
@@ -45,11 +45,7 @@ def anybody_commits_streams(
     core: StreamsCore, link: StreamsLink, seat: StreamsSeat | None, budget: Budget
 ) -> Iterator[tuple[str, StreamsCore, StreamsLink, StreamsSeat | None, Budget]]:
     """A commit arrives that some client could have sent; perhaps its append fails."""
-    for commit in streams_commits(core, seat):
-        yield "request", core, evolve(link, asked=commit), seat, budget
-        if budget.allows("append_failure"):
-            failing = evolve(link, asked=evolve(commit, fails=True))
-            yield "failing", core, failing, seat, budget.spend("append_failure")
+    yield from arriving(streams_commits(core, seat), core, link, seat, budget)
 
 
 @rule(when=lambda link: link.answer is None and link.told is None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from groupcheck.model.engine import evolve
 from groupcheck.model.protocol.consumer.commits import STORED
-from groupcheck.model.protocol.consumer.messages import Commit, Fetch, Kind, Link, Marker, Sender
+from groupcheck.model.protocol.consumer.messages import Kind, Link
 from groupcheck.model.protocol.consumer.plans import name
 from groupcheck.model.protocol.consumer.timers import interval_passes
 from groupcheck.model.protocol.streams import timers
@@ -46,8 +46,6 @@ from groupcheck.oracles.kafka.commands import (
     FailAppends,
     FailOver,
     Fire,
-    OffsetCommit,
-    OffsetFetch,
     Reset,
     SetTopics,
     StreamsGroupHeartbeat,
@@ -64,23 +62,6 @@ BY_TIMER = {
 
 OF_OFFSETS = (PartitionsAnswer, FetchAnswer)
 STORES = frozenset(f"{streams_offset_commit.name}:{label}" for label in STORED)
-
-
-def _about_offsets(asked: Commit | Fetch | Marker, known: Known, partition: int) -> Command:
-    """A commit or a fetch of a partition."""
-    assert not isinstance(asked, Marker)
-    simple = asked.sender == Sender.SIMPLE
-    author = committing.Author(known.id, known.epoch, known.epoch - 1)
-    epoch = committing.epoch_of(asked, author)
-    if isinstance(asked, Fetch):
-        member = None if simple else known.id
-        return OffsetFetch(member=member, generation=epoch, topics=frozenset({(SOURCE, partition)}))
-    return OffsetCommit(
-        member="" if simple else known.id,
-        generation=epoch,
-        offsets=((SOURCE, partition, 1),),
-        version=committing.UNVERSIONED if asked.unversioned else None,
-    )
 
 
 class StreamsRows(ConsumerRows):
@@ -149,7 +130,10 @@ class StreamsRows(ConsumerRows):
             assert isinstance(row.request, StreamsRequest)
             return *failing, self._sent(row.request, row, known[row.me])
         if row.asked is not None and row.me is not None:
-            return *failing, _about_offsets(row.asked, known[row.me], watched(self.scope))
+            own, where = known[row.me], (SOURCE, watched(self.scope))
+            # "Previous" is one less than the own epoch here, whether the member has had it or not.
+            author = committing.Author(own.id, own.epoch, own.epoch - 1)
+            return *failing, committing.told(row.asked, author, where, row.me)
         if row.title in BY_TIMER and row.me is not None:
             return *failing, Fire(timer=BY_TIMER[row.title] + known[row.me].id)
         if row.title == timers.initial_delay_ends.name:
