@@ -44,6 +44,15 @@ def test_the_rows_of_every_family_agree_and_groups_are_converted(kafka: str) -> 
     assert result.never_executed == () and result.exit_code == 0
 
 
+def test_a_policy_that_lets_classic_members_in_has_too_many_rows_to_execute_all() -> None:
+    most = {v: {f.name: f.most for f in families(v)}["policy disabled"] for v in VERSIONS}
+    assert most == {
+        **dict.fromkeys(("4.1.1", "4.2.0", "4.3.0"), 6_000),
+        "4.3.1": None,
+        "4.4.0": None,
+    }
+
+
 @pytest.mark.parametrize("options", ["--side member", "--whole", "--kafka 4.0.0", "--mutation x"])
 def test_what_migration_does_not_have_is_refused(options: str) -> None:
     assert cli.run(["conform", "migration", *options.split()]) == 2
